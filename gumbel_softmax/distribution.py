@@ -36,16 +36,16 @@ def _negated_uniform(like, generator=None):
     "Uniform on (-1, 0), with full relative precision close to 0"
     n, bits = _random_integers(like, generator)
     scale = -(2.0**-bits) * (1 - torch.finfo(like.dtype).eps / 2)
-    return n.to(like.dtype).add_(0.5).mul_(scale)
+    return n.bitwise_or_(1).to(like.dtype).mul_(scale)
 
 # %% ../nbs/00_distribution.ipynb #3891e357
 _FEW = 1000  # below so many numbers a call's overhead outweighs its work
 
-def _log_exponential(like, generator=None):
-    "log E of standard exponentials E, in the shape of `like`; minus this is Gumbel noise"
+def _gumbel_like(like, generator=None):
+    "Standard Gumbel noise in the shape of `like`"
     if like.numel() < _FEW and not torch.compiler.is_compiling():
-        return torch.empty_like(like).exponential_(generator=generator).clamp_(min=1e-37).log_()
-    return _negated_uniform(like, generator).log1p_().neg_().log_()
+        return torch.empty_like(like).exponential_(generator=generator).clamp_(min=1e-37).log_().neg_()
+    return _negated_uniform(like, generator).log1p_().neg_().log_().neg_()
 
 # %% ../nbs/00_distribution.ipynb #a67b3e2c
 def gumbel_noise(shape, *, generator=None, dtype=None, device=None):
@@ -53,7 +53,7 @@ def gumbel_noise(shape, *, generator=None, dtype=None, device=None):
     dtype = dtype or torch.get_default_dtype()
     if not dtype.is_floating_point: raise ValueError(f"dtype must be floating point, got {dtype}")
     like = torch.empty(shape, dtype=_compute_dtype(dtype), device=device)
-    return _log_exponential(like, generator).neg_().to(dtype)
+    return _gumbel_like(like, generator).to(dtype)
 
 # %% ../nbs/00_distribution.ipynb #deadaf52
 def _logistic_like(like, generator=None):
@@ -69,46 +69,67 @@ def logistic_noise(shape, *, generator=None, dtype=None, device=None):
     return _logistic_like(torch.empty(shape, dtype=_compute_dtype(dtype), device=device), generator).to(dtype)
 
 # %% ../nbs/00_distribution.ipynb #7d67765d
-def one_hot_argmax(perturbed, dim=-1):
-    "Equation 1: the corner of the simplex that is nearest"
-    return torch.zeros_like(perturbed).scatter_(dim, perturbed.max(dim, keepdim=True).indices, 1.0)
+def one_hot_argmax(s, dim=-1):
+    "Equation 1: the corner of the simplex where s is largest"
+    i = s.max(dim, keepdim=True).indices
+    if _plain_eager(): return torch.zeros_like(s).scatter_(dim, i, 1.0)
+    return (i.movedim(dim, -1) == torch.arange(s.shape[dim], device=s.device)).movedim(-1, dim).to(s.dtype)
 
-def relax(perturbed, tau=1.0, dim=-1, hard=False):
-    "Equation 2: softmax(perturbed/τ); if `hard`, the value of Equation 1 with the gradient of Equation 2"
-    if isinstance(tau, torch.Tensor):
-        top = perturbed.detach().amax(dim, keepdim=True)
-        perturbed = (perturbed - top).clamp(min=-1e20) / tau
-    elif tau != 1: perturbed = perturbed / tau
-    if perturbed.numel() >= _FEW and perturbed.device.type == "cpu" and _plain_eager():
-        return _Relax.apply(perturbed, dim, True)[0] if hard else _Relax.apply(perturbed, dim, False)
-    y = perturbed.softmax(dim)
-    return one_hot_argmax(perturbed, dim) + (y - y.detach()) if hard else y
+def _relax(logits, g, tau, dim, hard):
+    "The sample, and the soft sample that its gradient comes from"
+    learned = isinstance(tau, torch.Tensor)
+    if not learned and logits.numel() >= _FEW and logits.device.type == "cpu" and _plain_eager():
+        out = _Relax.apply(logits, g, tau, dim, hard)
+        return out[0], out[-1]
+    s = logits + g
+    if learned: s = (s - s.detach().amax(dim, keepdim=True)).clamp(min=-1e20) / tau
+    elif tau != 1: s = s / tau
+    y = s.softmax(dim)
+    return (one_hot_argmax(s, dim) + (y - y.detach()) if hard else y), y
+
+def relax(logits, g, tau=1.0, dim=-1, hard=False):
+    "Equation 2: softmax((logits + g)/τ); if `hard`, the value of Equation 1 with the gradient of Equation 2"
+    return _relax(logits, g, tau, dim, hard)[0]
 
 # %% ../nbs/00_distribution.ipynb #924cb2bb
 def _plain_eager():
     "Neither `torch.compile` nor a `torch.func` transform is at work"
-    return not torch.compiler.is_compiling() and torch._C._functorch.peek_interpreter_stack() is None
+    return torch._C._functorch.peek_interpreter_stack() is None and not torch.compiler.is_compiling()
+
+def _row_sum(y, dim):
+    "Row sums of short rows; along the last dimension each in every place of its row, which is quicker than broadcasting it"
+    k = y.shape[dim]
+    return y @ y.new_ones(k, k) if k < 24 and dim in (-1, y.dim() - 1) else y.sum(dim, keepdim=True)
+
+def _softmax_(s, tau, dim):
+    "softmax(s/τ) of short rows, in the memory of s"
+    low, high = torch.aminmax(s)
+    together = (high := high.item()) - low.item() < 60 * tau  # then one shift will do for all rows
+    s.sub_(high if together else s.amax(dim, keepdim=True))
+    y = (s if tau == 1 else s.mul_(1 / tau)).exp_()
+    return y.div_(_row_sum(y, dim))
 
 class _Relax(torch.autograd.Function):
-    "The softmax along `dim`; if `hard`, the one-hot vector of its largest entry with the softmax's gradient, and the softmax"
+    "`_relax` for a number τ; of a soft sample there is only one"
     @staticmethod
-    def forward(ctx, s, dim, hard):
-        top = s.max(dim, keepdim=True) if hard else None
-        if s.shape[dim] < 64:
-            y = (s - (top.values if hard else s.amax(dim, keepdim=True))).exp_()
-            y.div_(y.sum(dim, keepdim=True))
-        else: y = s.softmax(dim)
-        ctx.dim = dim
+    def forward(ctx, logits, g, tau, dim, hard):
+        s = logits + g
+        z = one_hot_argmax(s, dim) if hard else None
+        y = _softmax_(s, tau, dim) if s.shape[dim] < 64 else (s if tau == 1 else s.mul_(1 / tau)).softmax(dim)
+        ctx.tau, ctx.dim = tau, dim
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(y)
-        return (torch.zeros_like(y).scatter_(dim, top.indices, 1.0), y) if hard else y
+        return (z, y) if hard else (y,)
 
     @staticmethod
     def backward(ctx, grad, grad_y=None):
+        if grad is None: grad = grad_y
+        elif grad_y is not None: grad = grad + grad_y
+        if grad is None: return (None,) * 5
         y, = ctx.saved_tensors
-        if grad is None or grad_y is not None: grad = grad_y if grad is None else grad + grad_y
         gy = grad * y
-        return torch.addcmul(gy, y, gy.sum(ctx.dim, keepdim=True), value=-1), None, None
+        gs = gy.addcmul_(y, _row_sum(gy, ctx.dim), value=-1)
+        return (gs if ctx.tau == 1 else gs.mul_(1 / ctx.tau)), None, None, None, None
 
 # %% ../nbs/00_distribution.ipynb #62571c7b
 def _validating(tensor):
@@ -150,17 +171,10 @@ def gumbel_softmax(logits, tau=1.0, hard=False, *args, dim=-1, eps=None, generat
     _require_float("logits", logits, dims=1)
     _require_temperature(tau)
     x = logits if logits.dtype in _FINE else logits.float()
-    if noise is None and not isinstance(tau, torch.Tensor): y = relax(_perturb(x, tau, generator), 1, dim, hard)
-    else:
-        x = x.expand(_broadcast(logits=logits, tau=tau, noise=noise))
-        y = relax(_perturb(x, 1, generator) if noise is None else x + noise, tau, dim, hard)
+    if noise is not None or isinstance(tau, torch.Tensor): x = x.expand(_broadcast(logits=logits, tau=tau, noise=noise))
+    sample, y = _relax(x, _gumbel_like(x, generator) if noise is None else noise, tau, dim, hard)
     if _validating(y) and math.isnan(y.detach().sum()): _blame(logits, tau, noise, dim)
-    return y if y.dtype == logits.dtype else y.to(logits.dtype)
-
-def _perturb(logits, tau, generator):
-    "(logits + g)/τ with fresh Gumbel noise g: one step for autograd to go back through"
-    minus_g = _log_exponential(logits, generator)
-    return logits - minus_g if tau == 1 else torch.add(minus_g.mul_(-1 / tau), logits, alpha=1 / tau)
+    return sample if sample.dtype == logits.dtype else sample.to(logits.dtype)
 
 # %% ../nbs/00_distribution.ipynb #a879e246
 def _broadcast(**tensors):
@@ -264,9 +278,6 @@ class _RelaxedCategorical(_Relaxed):
     @lazy_property
     def probs(self): return self.logits.exp()
 
-    def _perturbed(self, sample_shape):
-        return self.logits + self._noise(gumbel_noise, sample_shape)
-
 # %% ../nbs/00_distribution.ipynb #91a4fb1d
 class GumbelSoftmax(_RelaxedCategorical):
     """The Gumbel-Softmax distribution over the simplex.
@@ -276,7 +287,7 @@ class GumbelSoftmax(_RelaxedCategorical):
     support = _Simplex()
 
     def rsample(self, sample_shape=()):
-        return relax(self._perturbed(sample_shape), self.temperature[..., None]).to(self.logits.dtype)
+        return relax(self.logits, self._noise(gumbel_noise, sample_shape), self.temperature[..., None]).to(self.logits.dtype)
 
     def log_prob(self, value):
         if self._validate_args: self._validate_sample(value)
@@ -298,7 +309,7 @@ class LogGumbelSoftmax(_RelaxedCategorical):
     support = _LogSimplex()
 
     def rsample(self, sample_shape=()):
-        s = self._perturbed(sample_shape)
+        s = self.logits + self._noise(gumbel_noise, sample_shape)
         s = (s - s.detach().amax(-1, keepdim=True)).clamp(min=-1e20) / self.temperature[..., None]
         log_y = s.log_softmax(-1)
         return torch.where(self.logits == -math.inf, -math.inf, log_y).to(self.logits.dtype)
@@ -401,7 +412,8 @@ class STGumbelSoftmax(OneHotCategorical):
         return new
 
     def rsample(self, sample_shape=()):
-        return relax(self._soft._perturbed(sample_shape), self.temperature[..., None], hard=True).to(self.logits.dtype)
+        g = self._soft._noise(gumbel_noise, sample_shape)
+        return relax(self._soft.logits, g, self.temperature[..., None], hard=True).to(self.logits.dtype)
 
 class STGumbelSigmoid(Bernoulli):
     "Zeros and ones with the gradient of a relaxed Bernoulli sample"

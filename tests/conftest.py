@@ -1,0 +1,43 @@
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def root():
+    return ROOT
+
+
+@pytest.fixture(autouse=True)
+def validation():
+    "torch.compile switches the validation of torch.distributions off for good; a test begins with it on"
+    torch.distributions.Distribution.set_default_validate_args(True)
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    "A copy of the project's files as they are now, in a git repository of its own"
+    copy = tmp_path / "checkout"
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, capture_output=True, check=True)
+    for name in filter(None, listed.stdout.decode().split("\0")):
+        if (ROOT / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            (copy / name).write_bytes((ROOT / name).read_bytes())
+    run = lambda *args: subprocess.run(["git", "-c", "user.name=test", "-c", "user.email=test@example.org", *args], cwd=copy, check=True)
+    run("init", "-q"), run("add", "-A"), run("commit", "-qm", "copy")
+    return copy
+
+
+@pytest.fixture
+def run():
+    "Run a command in a folder and return it; its output is shown if it fails"
+    def run(*command, cwd=ROOT, ok=True, **env):
+        done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, env={**os.environ, **env})
+        if ok: assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+        return done
+    return run
