@@ -22,4 +22,5 @@ index = nbformat.read(pages / "index.ipynb", 4)
 for cell in index.cells: cell.source = cell.source.replace("../results/cpu/figures/", "figures/")
 index.cells.append(nbformat.v4.new_markdown_cell(toc))
 nbformat.write(index, pages / "index.ipynb")
-sys.exit(subprocess.run([sys.executable, "-m", "sphinx", "-q", "-b", "html", "-c", root / "docs", pages, root / "docs" / "_build" / "html"]).returncode)
+command = [sys.executable, "-m", "sphinx", "-q", "-b", "html", "-c", root / "docs", pages, root / "docs" / "_build" / "html"]
+sys.exit(subprocess.run(command).returncode)

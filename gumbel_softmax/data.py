@@ -188,7 +188,8 @@ def read_binarised(folder):
     import numpy as np
     folder = Path(folder)
     try: digests = json.loads((folder / "manifest.json").read_text())["sha256"]
-    except (OSError, ValueError, KeyError, TypeError) as e: raise ValueError(f"{folder / 'manifest.json'} cannot be read: {e}") from None
+    except (OSError, ValueError, KeyError, TypeError) as e:
+        raise ValueError(f"{folder / 'manifest.json'} cannot be read: {e}") from None
     arrays = {}
     for name, digest in digests.items():
         data = (folder / name).read_bytes() if (folder / name).exists() else b""

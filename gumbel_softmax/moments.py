@@ -67,7 +67,8 @@ def _maximum(x, c, law, parts):
         return tuple(made[p]() for p in parts)
 
     size = max(1, _BUDGET // (x.numel() * (1 if law is _logistic_law else 168)))
-    chunks = [checkpoint(integrand, *tw, x, c, use_reentrant=False, preserve_rng_state=False) for tw in zip(t.split(size, -1), weight.split(size, -1))]
+    chunks = [checkpoint(integrand, *nodes, x, c, use_reentrant=False, preserve_rng_state=False)
+              for nodes in zip(t.split(size, -1), weight.split(size, -1))]
     out = dict(zip(parts, map(sum, zip(*chunks))))
     if "U" in out: out["U"] = unit * (hi[..., 0] + _GAMMA + out["U"])
     if "d" in out: out["d"] = out["d"] / unit[..., None]

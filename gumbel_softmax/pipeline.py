@@ -7,7 +7,6 @@ __all__ = ['params', 'results', 'run', 'markdown', 'readme', 'main']
 
 # %% ../nbs/09_pipeline.ipynb #7fe65fdc
 import argparse
-from pathlib import Path
 
 from .data import root, write_whole
 
@@ -42,7 +41,8 @@ def run(name, keep=None):
     import papermill
     source, copy = root() / "nbs" / "experiments" / f"{name}.ipynb", root() / "runs" / f"{name}.ipynb"
     if not source.exists():
-        raise ValueError(f"there is no {source.relative_to(root())}; there are: {', '.join(sorted(p.stem for p in source.parent.glob('*.ipynb')))}")
+        known = ", ".join(sorted(p.stem for p in source.parent.glob("*.ipynb")))
+        raise ValueError(f"there is no notebook {name!r} in nbs/experiments; there are: {known}")
     copy.parent.mkdir(exist_ok=True)
     try: papermill.execute_notebook(str(source), str(copy), kernel_name="python3", cwd=str(root()), progress_bar=True)
     except papermill.PapermillExecutionError as e:
@@ -64,7 +64,7 @@ def markdown(nb):
     for cell in nb.cells:
         source = "".join(cell.source).strip()
         if not source or re.match(r"#\|\s*(hide|default_exp|export)", source): continue
-        if cell.cell_type == "markdown": parts.append(re.sub(r"\]\(((?!\w+:|#|\.\./)[^)]+\.ipynb)", r"](nbs/\1", source).replace("](../", "]("))
+        if cell.cell_type == "markdown": parts.append(re.sub(r"\]\((?!\w+:|#)", "](nbs/", source).replace("](nbs/../", "]("))
         else:
             parts.append(f"```python\n{source}\n```")
             if _output(cell): parts.append(f"```\n{_output(cell)}\n```")
@@ -77,7 +77,7 @@ def readme():
 
 # %% ../nbs/09_pipeline.ipynb #a9223322
 def main(argv=None):
-    parser = argparse.ArgumentParser(prog="python -m gumbel_softmax.pipeline", description="Run a notebook of the pipeline, or make README.md")
+    parser = argparse.ArgumentParser(prog="python -m gumbel_softmax.pipeline", description="Run a notebook, or make README.md")
     commands = parser.add_subparsers(dest="command", required=True)
     runner = commands.add_parser("run", help="execute a notebook of nbs/experiments")
     runner.add_argument("name")

@@ -28,8 +28,9 @@ def checkout(tmp_path):
         if (ROOT / name).is_file():
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             (copy / name).write_bytes((ROOT / name).read_bytes())
-    run = lambda *args: subprocess.run(["git", "-c", "user.name=test", "-c", "user.email=test@example.org", *args], cwd=copy, check=True)
-    run("init", "-q"), run("add", "-A"), run("commit", "-qm", "copy")
+    identity = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "copy"]):
+        subprocess.run(["git", *identity, *command], cwd=copy, check=True)
     return copy
 
 

@@ -14,12 +14,14 @@ def smoke(checkout, root):
 
 def test_dvc_repro(smoke, run):
     run("dvc", "repro", "fig1", "binarise", cwd=smoke)
-    made = {p.relative_to(smoke / "results" / "smoke").as_posix() for p in (smoke / "results" / "smoke").rglob("*") if p.is_file()}
-    assert made == {"notebooks/fig1_temperature.ipynb", *(f"figures/fig1_{n}.{s}" for n in ("temperature", "density") for s in ("svg", "png"))}
+    results = smoke / "results" / "smoke"
+    made = {p.relative_to(results).as_posix() for p in results.rglob("*") if p.is_file()}
+    figures = {f"figures/fig1_{name}.{suffix}" for name in ("temperature", "density") for suffix in ("svg", "png")}
+    assert made == {"notebooks/fig1_temperature.ipynb", *figures}
     assert "didn't change" in run("dvc", "repro", "fig1", "binarise", cwd=smoke).stdout
-    first = {name: (smoke / "results" / "smoke" / name).read_bytes() for name in made}
+    first = {name: (results / name).read_bytes() for name in made}
     run("dvc", "repro", "--force", "--single-item", "fig1", cwd=smoke)
-    again = {name: (smoke / "results" / "smoke" / name).read_bytes() for name in made}
+    again = {name: (results / name).read_bytes() for name in made}
     assert [name for name in made if first[name] != again[name]] == []
     assert not re.search(rb"papermill|execution_count\": [0-9]", first["notebooks/fig1_temperature.ipynb"])
 
