@@ -37,7 +37,7 @@ docs: $(READY)  ## build the site into docs/_build
 	python docs/build.py
 
 outputs: $(READY)  ## run the library notebooks anew and save their outputs
-	jupyter nbconvert --to notebook --execute --inplace nbs/*.ipynb
+	python -m gumbel_softmax.pipeline outputs
 	@$(MAKE) --no-print-directory prepare
 
 prepare: $(READY)  ## export the library and README.md from the notebooks, and clean the notebooks

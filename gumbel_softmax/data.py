@@ -92,7 +92,7 @@ def fetch(to, sources, files=RAW):
         path = Path(to) / name
         if path.exists():
             if sha256(path) == digest: continue
-            print(f"{path} is damaged (SHA-256 {sha256(path)[:12]}...): fetching it again")
+            print(f"{path.name} is damaged (SHA-256 {sha256(path)[:12]}...): fetching it again")
         write_whole(path, obtain(name, sources, lambda data, digest=digest: _known(data, digest),
                                  "Put the four MNIST files into a folder and name it in params.yaml (data.sources)."))
 
@@ -217,7 +217,7 @@ def load(what="binarised"):
         return {split: tensors(x, y) for split, (x, y) in read_raw(raw).items()}
     try: splits = read_binarised(made)
     except ValueError as e:
-        print(f"{e}: making it")
+        print(f"{e}: making it again")
         fetch(raw, options["sources"])
         binarise(raw, made, options["binarisation"], options["seed"], options["larochelle"])
         splits = read_binarised(made)

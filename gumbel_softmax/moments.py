@@ -77,7 +77,7 @@ def _maximum(x, c, law, parts):
 _BUDGET = 2**19  # numbers held at once
 
 # %% ../nbs/00a_moments.ipynb #bad70eb1
-TAU_RANGE, K_MAX = (1e-3, 1e3), 100_000
+TAU_RANGE, K_MAX = (1e-3, 1e3), 10_000
 
 def _prepare(logits, *taus):
     "Everything in float64, within the range that was checked"
