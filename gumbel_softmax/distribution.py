@@ -30,7 +30,14 @@ def _random_integers(like, generator=None):
     dtype, bits = _FINE[like.dtype]
     if torch.compiler.is_compiling():  # Dynamo does not know `random_`
         return torch.randint_like(like, 2**bits - 1, dtype=dtype), bits
-    return torch.empty_like(like, dtype=dtype).random_(generator=generator), bits
+    if bits == 63 or like.device.type != "cpu" or not _plain_eager():
+        return torch.empty_like(like, dtype=dtype).random_(generator=generator), bits
+    pairs = torch.empty((like.numel() + 1) // 2, dtype=torch.int64).random_(-2**63, None, generator=generator)
+    return pairs.bitwise_and_(0x7FFFFFFF_7FFFFFFF).view(dtype)[:like.numel()].view(like.shape), bits
+
+def _plain_eager():
+    "Neither `torch.compile` nor a `torch.func` transform is at work"
+    return torch._C._functorch.peek_interpreter_stack() is None and not torch.compiler.is_compiling()
 
 def _negated_uniform(like, generator=None):
     "Uniform on (-1, 0), with full relative precision close to 0"
@@ -41,11 +48,11 @@ def _negated_uniform(like, generator=None):
 # %% ../nbs/00_distribution.ipynb #3891e357
 _FEW = 1000  # below so many numbers a call's overhead outweighs its work
 
-def _gumbel_like(like, generator=None):
-    "Standard Gumbel noise in the shape of `like`"
+def _minus_gumbel_like(like, generator=None):
+    "log E for exponential E, in the shape of `like`: minus this is standard Gumbel noise"
     if like.numel() < _FEW and not torch.compiler.is_compiling():
-        return torch.empty_like(like).exponential_(generator=generator).clamp_(min=1e-37).log_().neg_()
-    return _negated_uniform(like, generator).log1p_().neg_().log_().neg_()
+        return torch.empty_like(like).exponential_(generator=generator).clamp_(min=1e-37).log_()
+    return _negated_uniform(like, generator).log1p_().neg_().log_()
 
 # %% ../nbs/00_distribution.ipynb #a67b3e2c
 def gumbel_noise(shape, *, generator=None, dtype=None, device=None):
@@ -53,7 +60,7 @@ def gumbel_noise(shape, *, generator=None, dtype=None, device=None):
     dtype = dtype or torch.get_default_dtype()
     if not dtype.is_floating_point: raise ValueError(f"dtype must be floating point, got {dtype}")
     like = torch.empty(shape, dtype=_compute_dtype(dtype), device=device)
-    return _gumbel_like(like, generator).to(dtype)
+    return _minus_gumbel_like(like, generator).neg_().to(dtype)
 
 # %% ../nbs/00_distribution.ipynb #deadaf52
 def _logistic_like(like, generator=None):
@@ -75,13 +82,13 @@ def one_hot_argmax(s, dim=-1):
     if _plain_eager(): return torch.zeros_like(s).scatter_(dim, i, 1.0)
     return (i.movedim(dim, -1) == torch.arange(s.shape[dim], device=s.device)).movedim(-1, dim).to(s.dtype)
 
-def _relax(logits, g, tau, dim, hard):
-    "The sample, and the soft sample that its gradient comes from"
+def _relax(logits, g, tau, dim, hard, sign=1):
+    "The sample for noise `sign` times g, and the soft sample that its gradient comes from"
     learned = isinstance(tau, torch.Tensor)
     if not learned and logits.numel() >= _FEW and logits.device.type == "cpu" and _plain_eager():
-        out = _Relax.apply(logits, g, tau, dim, hard)
+        out = _Relax.apply(logits, g, tau, dim, hard, sign)
         return out[0], out[-1]
-    s = logits + g
+    s = torch.add(logits, g, alpha=sign)
     if learned: s = (s - s.detach().amax(dim, keepdim=True)).clamp(min=-1e20) / tau
     elif tau != 1: s = s / tau
     y = s.softmax(dim)
@@ -92,30 +99,22 @@ def relax(logits, g, tau=1.0, dim=-1, hard=False):
     return _relax(logits, g, tau, dim, hard)[0]
 
 # %% ../nbs/00_distribution.ipynb #924cb2bb
-def _plain_eager():
-    "Neither `torch.compile` nor a `torch.func` transform is at work"
-    return torch._C._functorch.peek_interpreter_stack() is None and not torch.compiler.is_compiling()
-
-def _row_sum(y, dim):
-    "Row sums of short rows; along the last dimension each in every place of its row, which is quicker than broadcasting it"
-    k = y.shape[dim]
-    return y @ y.new_ones(k, k) if k < 24 and dim in (-1, y.dim() - 1) else y.sum(dim, keepdim=True)
-
-def _softmax_(s, tau, dim):
+def _softmax_(s, tau, dim, top):
     "softmax(s/τ) of short rows, in the memory of s"
-    low, high = torch.aminmax(s)
-    together = (high := high.item()) - low.item() < 60 * tau  # then one shift will do for all rows
-    s.sub_(high if together else s.amax(dim, keepdim=True))
-    y = (s if tau == 1 else s.mul_(1 / tau)).exp_()
-    return y.div_(_row_sum(y, dim))
+    if top is None:
+        low, high = (v.item() for v in torch.aminmax(s))
+        top = high if high - low < 60 * tau else s.amax(dim, keepdim=True)  # one shift for all rows, where it will do
+    y = s.sub_(top) if tau == 1 else s.sub_(top).mul_(1 / tau)
+    return y.exp_().div_(y.sum(dim, keepdim=True))
 
 class _Relax(torch.autograd.Function):
     "`_relax` for a number τ; of a soft sample there is only one"
     @staticmethod
-    def forward(ctx, logits, g, tau, dim, hard):
-        s = logits + g
-        z = one_hot_argmax(s, dim) if hard else None
-        y = _softmax_(s, tau, dim) if s.shape[dim] < 64 else (s if tau == 1 else s.mul_(1 / tau)).softmax(dim)
+    def forward(ctx, logits, g, tau, dim, hard, sign):
+        s = torch.add(logits, g, alpha=sign)
+        top, i = s.max(dim, keepdim=True) if hard else (None, None)
+        z = torch.zeros_like(s).scatter_(dim, i, 1.0) if hard else None
+        y = _softmax_(s, tau, dim, top) if s.shape[dim] < 64 else (s if tau == 1 else s.mul_(1 / tau)).softmax(dim)
         ctx.tau, ctx.dim = tau, dim
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(y)
@@ -125,11 +124,11 @@ class _Relax(torch.autograd.Function):
     def backward(ctx, grad, grad_y=None):
         if grad is None: grad = grad_y
         elif grad_y is not None: grad = grad + grad_y
-        if grad is None: return (None,) * 5
+        if grad is None: return (None,) * 6
         y, = ctx.saved_tensors
         gy = grad * y
-        gs = gy.addcmul_(y, _row_sum(gy, ctx.dim), value=-1)
-        return (gs if ctx.tau == 1 else gs.mul_(1 / ctx.tau)), None, None, None, None
+        gs = gy.addcmul_(y, gy.sum(ctx.dim, keepdim=True), value=-1)
+        return (gs if ctx.tau == 1 else gs.mul_(1 / ctx.tau)), None, None, None, None, None
 
 # %% ../nbs/00_distribution.ipynb #62571c7b
 def _validating(tensor):
@@ -172,7 +171,8 @@ def gumbel_softmax(logits, tau=1.0, hard=False, *args, dim=-1, eps=None, generat
     _require_temperature(tau)
     x = logits if logits.dtype in _FINE else logits.float()
     if noise is not None or isinstance(tau, torch.Tensor): x = x.expand(_broadcast(logits=logits, tau=tau, noise=noise))
-    sample, y = _relax(x, _gumbel_like(x, generator) if noise is None else noise, tau, dim, hard)
+    if noise is None: sample, y = _relax(x, _minus_gumbel_like(x, generator), tau, dim, hard, sign=-1)
+    else: sample, y = _relax(x, noise, tau, dim, hard)
     if _validating(y) and math.isnan(y.detach().sum()): _blame(logits, tau, noise, dim)
     return sample if sample.dtype == logits.dtype else sample.to(logits.dtype)
 

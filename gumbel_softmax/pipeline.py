@@ -33,8 +33,9 @@ def _merge_streams(cell):
     for o in cell.get("outputs", []):
         last = merged[-1] if merged else {}
         if o["output_type"] == "stream" and (last.get("output_type"), last.get("name")) == ("stream", o["name"]):
-            last["text"] = "".join(last["text"]) + "".join(o["text"])
-        else: merged.append(o)
+            o = {**last, "text": "".join(last["text"]) + "".join(o["text"])}
+            merged.pop()
+        merged.append({**o, "text": "".join(o["text"]).splitlines(keepends=True)} if o["output_type"] == "stream" else o)
     if "outputs" in cell: cell["outputs"] = merged
 
 def _clean(path):
