@@ -99,22 +99,25 @@ def relax(logits, g, tau=1.0, dim=-1, hard=False):
     return _relax(logits, g, tau, dim, hard)[0]
 
 # %% ../nbs/00_distribution.ipynb #924cb2bb
-def _softmax_(s, tau, dim, top):
-    "softmax(s/τ) of short rows, in the memory of s"
-    if top is None:
-        low, high = (v.item() for v in torch.aminmax(s))
-        top = high if high - low < 60 * tau else s.amax(dim, keepdim=True)  # one shift for all rows, where it will do
-    y = s.sub_(top) if tau == 1 else s.sub_(top).mul_(1 / tau)
-    return y.exp_().div_(y.sum(dim, keepdim=True))
+def _shift(s, tau, dim):
+    "What to subtract from rows before exponentiation: one number for all, where it will do, is quickest"
+    low, high = (v.item() for v in torch.aminmax(s))
+    return high if high - low < 60 * tau else s.amax(dim, keepdim=True)
 
 class _Relax(torch.autograd.Function):
     "`_relax` for a number τ; of a soft sample there is only one"
     @staticmethod
     def forward(ctx, logits, g, tau, dim, hard, sign):
         s = torch.add(logits, g, alpha=sign)
-        top, i = s.max(dim, keepdim=True) if hard else (None, None)
-        z = torch.zeros_like(s).scatter_(dim, i, 1.0) if hard else None
-        y = _softmax_(s, tau, dim, top) if s.shape[dim] < 64 else (s if tau == 1 else s.mul_(1 / tau)).softmax(dim)
+        short, z = s.shape[dim] < 64, None
+        if hard and not short: z = one_hot_argmax(s, dim)
+        if short: s.sub_(s.amax(dim, keepdim=True) if hard else _shift(s, tau, dim))
+        if tau != 1: s.mul_(1 / tau)
+        if short: s.exp_()
+        if hard and short:  # exactly the largest are now 1, unless others are within rounding of them
+            z, rows = s.floor(), s.numel() // s.shape[dim]
+            if rows > 2**23 or z.sum().item() != rows: z = one_hot_argmax(torch.add(logits, g, alpha=sign), dim)
+        y = s.div_(s.sum(dim, keepdim=True)) if short else s.softmax(dim)
         ctx.tau, ctx.dim = tau, dim
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(y)
