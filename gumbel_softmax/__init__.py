@@ -1,3 +1,5 @@
 __version__ = "0.1.0"
 
 from .distribution import *
+from .estimators import Bernoulli, Categorical, Loss, estimators, prepare
+from . import coupled, score_function  # they put their estimators into the registry
