@@ -11,8 +11,7 @@ import math
 import torch
 from torch.utils._pytree import tree_map
 
-from .estimators import (Bernoulli, Categorical, conditional_gumbels, conditional_logistic, log_prob, register,
-                                       run)
+from .estimators import Bernoulli, Categorical, conditional_gumbels, conditional_logistic, register, run
 from .score_function import per_example
 
 # %% ../nbs/02b_coupled.ipynb #0769a0dc
@@ -42,7 +41,8 @@ def _coupled(cost, params, x, noise, state, pair, sample=hard):
 @register("arm", reference="Yin and Zhou 2019", unbiased=True, differentiable=False, evaluations="1 + layers")
 def arm(cost, params, x, noise, own, state, step):
     def pair(node, n, z):
-        if not isinstance(node, Bernoulli): raise ValueError("arm is for Bernoulli nodes; for categorical ones there are arsm and disarm")
+        if not isinstance(node, Bernoulli):
+            raise ValueError("arm is for Bernoulli nodes; for categorical ones there are arsm and disarm")
         return node.hard(-n[0]), n[0].sigmoid() - 0.5, node.logits
     return _coupled(cost, params, x, noise, state, pair)
 
@@ -87,7 +87,8 @@ def arsm(cost, params, x, noise, own, state, step):
     f, draw = run(cost, params, x, noise, hard)
     surrogate = f
     for l, (node, n) in enumerate(zip(draw.nodes, noise)):
-        if not isinstance(node, Categorical): raise ValueError("arsm is for categorical nodes; for Bernoulli ones there are arm and disarm")
+        if not isinstance(node, Categorical):
+            raise ValueError("arsm is for categorical nodes; for Bernoulli ones there are arm and disarm")
         k, g = node.logits.shape[-1], n[0]
         swapped = {(j, j): f.detach() for j in range(k)}
         for c in range(k):
@@ -121,21 +122,22 @@ def _relaxed_control(cost, params, x, noise, own, state, control):
             return weight, weight.detach() * per_example(kind(logits).log_prob(z)) + c - c_given
 
         fixed = node.logits.detach()
-        weight, _ = terms(fixed, own)
 
-        def estimate(own, terms=terms, fixed=fixed):
+        def estimate(own, terms=terms, fixed=fixed, kind=kind, z=z):
             "The gradient with respect to the logits, as a function of the control's parameters"
             weight, _ = terms(fixed, own)
-            path = torch.func.grad(lambda v: (terms(v, own)[1] - weight.detach() * per_example(kind(v).log_prob(z))).sum())(fixed)
+            path = torch.func.grad(lambda v: terms(v, own, torch.zeros_like(weight))[1].sum())(fixed)
             score = torch.func.grad(lambda v: per_example(kind(v).log_prob(z)).sum())(fixed)
-            return weight.view(-1, *[1] * (fixed.dim() - 1)) * score + path
+            return weight, weight.view(-1, *[1] * (fixed.dim() - 1)) * score + path
 
+        weight, g = estimate(own)
         surrogate = surrogate + terms(node.logits, frozen(own), weight.detach())[1]
-        spread = spread + per_example(estimate(own).pow(2))
+        spread = spread + per_example(g.pow(2))
     return surrogate + (spread - spread.detach()), state, {"cost": f.detach()}
 
 # %% ../nbs/02b_coupled.ipynb #d19d6db4
-def _tuned(x, nodes, tau, eta, **options): return {"log_tau": torch.tensor(math.log(tau)), "eta": torch.tensor(float(eta))}, {}
+def _tuned(x, nodes, tau, eta, **options):
+    return {"log_tau": torch.tensor(math.log(tau)), "eta": torch.tensor(float(eta))}, {}
 
 @register("rebar", reference="Tucker, Mnih, Maddison, Lawson and Sohl-Dickstein 2017", unbiased=True, differentiable=True,
           evaluations="1 + 6 · layers", noises=lambda **o: 2, init=_tuned, tau=0.5, eta=1.0)
@@ -151,8 +153,8 @@ def _networks(x, nodes, hidden, **options):
     g = torch.Generator().manual_seed(0)
     for l, (_, shape, dtype, _) in enumerate(nodes):
         n = math.prod(shape[1:])
-        own |= {f"w{l}": torch.randn(n, hidden, generator=g, dtype=dtype) / math.sqrt(n), f"b{l}": torch.zeros(hidden, dtype=dtype),
-                f"v{l}": torch.randn(hidden, generator=g, dtype=dtype) / math.sqrt(hidden)}
+        normal = lambda *size: torch.randn(*size, generator=g, dtype=dtype) / math.sqrt(size[0])
+        own |= {f"w{l}": normal(n, hidden), f"b{l}": torch.zeros(hidden, dtype=dtype), f"v{l}": normal(hidden)}
     return own, {}
 
 @register("relax", reference="Grathwohl, Choi, Wu, Roeder and Duvenaud 2018", unbiased=True, differentiable=False,

@@ -133,8 +133,8 @@ def prepare(estimator, cost, params, x):
         lost = [i for i, g in enumerate(found) if g is None]
         if lost:
             others = ", ".join(n for n, e in estimators.items() if not e.differentiable)
-            raise ValueError(f"{estimator.name} differentiates the cost in its samples, but no gradient reaches sample {lost[0]} "
-                             f"(is something detached, rounded or compared?). These need no differentiable cost: {others}")
+            raise ValueError(f"{estimator.name} differentiates the cost in its samples, but no gradient reaches "
+                             f"sample {lost[0]} (is something detached, rounded or compared?). These need no differentiable cost: {others}")
     nodes = _describe(draw)
     own, state = estimator.init(x, nodes, **estimator.options)
     return Plan(nodes, own, state, estimator.noises(**estimator.options))
@@ -368,6 +368,7 @@ class Loss(torch.nn.Module):
     def forward(self, model, x):
         if self.plan is None or self.size != tree_leaves(x)[0].shape: self.prepare(model, x)
         noise = self.plan.noise(self.generator)
-        surrogate, self.state, self.logs = self.estimator(self._cost(model), None, x, noise, dict(self.own), self.state, self.step)
+        given = noise, dict(self.own), self.state, self.step
+        surrogate, self.state, self.logs = self.estimator(self._cost(model), None, x, *given)
         self.step += 1
         return surrogate.mean()

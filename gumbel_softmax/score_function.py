@@ -112,12 +112,13 @@ def rloo(cost, params, x, noise, own, state, step, m):
 @register("vimco", reference="Mnih and Rezende 2016", unbiased=True, differentiable=False, evaluations="m", samples=_several, m=4)
 def vimco(cost, params, x, noise, own, state, step, m):
     if getattr(cost, "analytic_kl", False):
-        raise ValueError("vimco needs log-weights: give the model a sampled KL, since an analytic one inside the log is no bound")
+        raise ValueError("vimco needs log-weights: give the model a sampled KL; an analytic one inside the log is no bound")
     f, draw = run(cost, params, copies(x, m), noise, lambda node, n: node.hard(n[0]).detach())
     log_w = -f.view(m, -1)
     L = log_w.logsumexp(0) - math.log(m)
     fixed = log_w.detach()
     others = (fixed.sum(0) - fixed) / (m - 1)
-    swapped = torch.where(torch.eye(m, dtype=torch.bool, device=f.device)[..., None], others, fixed)  # (j, samples, examples)
+    itself = torch.eye(m, dtype=torch.bool, device=f.device)[..., None]
+    swapped = torch.where(itself, others, fixed)  # (j, samples, examples)
     signal = L.detach() - (swapped.logsumexp(1) - math.log(m))
     return -L - (signal * log_prob(draw).view(m, -1)).sum(0), state, {"cost": -fixed.mean(0), "bound": L.detach()}
