@@ -134,7 +134,8 @@ def prepare(estimator, cost, params, x):
         if lost:
             others = ", ".join(n for n, e in estimators.items() if not e.differentiable)
             raise ValueError(f"{estimator.name} differentiates the cost in its samples, but no gradient reaches "
-                             f"sample {lost[0]} (is something detached, rounded or compared?). These need no differentiable cost: {others}")
+                             f"sample {lost[0]} (is something detached, rounded or compared?). "
+                             f"These need no differentiable cost: {others}")
     nodes = _describe(draw)
     own, state = estimator.init(x, nodes, **estimator.options)
     return Plan(nodes, own, state, estimator.noises(**estimator.options))

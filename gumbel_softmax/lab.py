@@ -29,17 +29,16 @@ def groups(estimator, cost, params, x, n, count=20, seed=0, chunk=None):
 
 # %% ../nbs/03_lab.ipynb #17e5da1c
 def _statistics(mean, square, true, n):
-    "Bias, relative bias, cosine, variance and mean squared error, from the moments of n estimates"
+    "Squared bias (below zero by chance, if there is none), cosine, variance and mean squared error of n estimates"
     variance = ((square - mean.pow(2)).sum() * n / (n - 1)).item()
     bias2 = (mean - true).pow(2).sum().item() - variance / n
-    bias = math.copysign(math.sqrt(abs(bias2)), bias2)
-    norm = true.norm().item()
     cosine = (mean @ true / (mean.norm() * true.norm()).clamp(min=1e-30)).item()
-    return {"bias": max(0.0, bias), "relative bias": max(0.0, bias) / norm, "cosine": cosine, "variance": variance,
-            "mse": variance + max(0.0, bias2)}
+    return {"bias2": bias2, "cosine": cosine, "variance": variance, "mse": variance + bias2}
+
+def _root(v): return math.sqrt(max(0.0, v))
 
 def measure(estimator, cost, params, x, true, n=10_000, count=20, seed=0, chunk=None):
-    "One row of the laboratory's table: statistics of n estimates against the gradient `true`, with half-widths '± ...'"
+    "One row of the laboratory's table: n estimates against the gradient `true`, with the half-widths '± ...' of intervals"
     start = time.perf_counter()
     means, squares = groups(estimator, cost, params, x, n, count, seed, chunk)
     seconds = (time.perf_counter() - start) / n
@@ -48,8 +47,11 @@ def measure(estimator, cost, params, x, true, n=10_000, count=20, seed=0, chunk=
             for m, s in zip(means, squares)]
     spread = {k: 1.96 * math.sqrt((count - 1) / count * sum((r[k] - sum(q[k] for q in left) / count)**2 for r in left))
               for k in whole}
+    bias2, wide, norm = whole.pop("bias2"), spread.pop("bias2"), true.norm().item()
+    bias = {"bias": _root(bias2), "bias up to": _root(bias2 + wide), "relative bias": _root(bias2) / norm,
+            "relative bias up to": _root(bias2 + wide) / norm, "norm2": norm**2}
     facts = {"estimator": estimator.name, "unbiased": estimator.unbiased, "evaluations": estimator.evaluations}
-    return {**facts, **whole, **{f"± {k}": v for k, v in spread.items()}, "seconds": seconds}
+    return {**facts, **bias, **whole, **{f"± {k}": v for k, v in spread.items()}, "seconds": seconds}
 
 # %% ../nbs/03_lab.ipynb #a022ef88
 def reference(cost, params, x, unbiased="rloo", n=20_000, chunk=None):
@@ -59,9 +61,9 @@ def reference(cost, params, x, unbiased="rloo", n=20_000, chunk=None):
         means, _ = groups(estimators[unbiased], cost, params, x, n, seed=1_000_003, chunk=chunk)
         return means.mean(0), f"{unbiased}, {n} samples"
 
-def lab(cost, params, x, names=None, n=10_000, seed=0, chunk=None, progress=False, **options):
+def lab(cost, params, x, names=None, n=10_000, seed=0, chunk=None, long=20_000, progress=False):
     "A row for each estimator (a name or an Estimator): bias, variance and the rest against the reference gradient"
-    true, how = reference(cost, params, x, chunk=chunk)
+    true, how = reference(cost, params, x, n=long, chunk=chunk)
     chosen = [estimators[e] if isinstance(e, str) else e for e in names or [e for e in estimators if e != "exact"]]
     if progress:
         from tqdm.auto import tqdm

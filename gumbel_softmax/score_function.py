@@ -109,7 +109,8 @@ def rloo(cost, params, x, noise, own, state, step, m):
     signal = (fs - fs.mean(0)) * m / (m - 1)
     return (f + signal.flatten() * log_prob(draw)).view(m, -1).mean(0), state, {"cost": fs.mean(0)}
 
-@register("vimco", reference="Mnih and Rezende 2016", unbiased=True, differentiable=False, evaluations="m", samples=_several, m=4)
+@register("vimco", reference="Mnih and Rezende 2016", unbiased=True, differentiable=False, evaluations="m",
+          samples=_several, m=4)
 def vimco(cost, params, x, noise, own, state, step, m):
     if getattr(cost, "analytic_kl", False):
         raise ValueError("vimco needs log-weights: give the model a sampled KL; an analytic one inside the log is no bound")
