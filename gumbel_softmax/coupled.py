@@ -11,8 +11,15 @@ import math
 import torch
 from torch.utils._pytree import tree_map
 
-from .estimators import Bernoulli, Categorical, conditional_gumbels, conditional_logistic, register, run
-from .score_function import per_example
+from gumbel_softmax.estimators import (
+    Bernoulli,
+    Categorical,
+    conditional_gumbels,
+    conditional_logistic,
+    per_example,
+    register,
+    run,
+)
 
 # %% ../nbs/02b_coupled.ipynb #0769a0dc
 def frozen(tree): return tree_map(lambda t: t.detach() if isinstance(t, torch.Tensor) else t, tree)
@@ -161,6 +168,7 @@ def _networks(x, nodes, hidden, **options):
           evaluations="1", noises=lambda **o: 2, init=_networks, hidden=50)
 def relax_estimator(cost, params, x, noise, own, state, step, hidden):
     def control(l, perturbed, own, draw):
-        y = perturbed.relaxed(0.0, own["log_tau"].exp()).flatten(1)
+        y = perturbed.relaxed(0.0, own["log_tau"].exp())
+        y = y.reshape(y.shape[0], -1)
         return (y @ own[f"w{l}"] + own[f"b{l}"]).tanh() @ own[f"v{l}"]
     return _relaxed_control(cost, params, x, noise, own, state, control)

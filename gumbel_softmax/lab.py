@@ -48,8 +48,9 @@ def measure(estimator, cost, params, x, true, n=10_000, count=20, seed=0, chunk=
     spread = {k: 1.96 * math.sqrt((count - 1) / count * sum((r[k] - sum(q[k] for q in left) / count)**2 for r in left))
               for k in whole}
     bias2, wide, norm = whole.pop("bias2"), spread.pop("bias2"), true.norm().item()
-    bias = {"bias": _root(bias2), "bias up to": _root(bias2 + wide), "relative bias": _root(bias2) / norm,
-            "relative bias up to": _root(bias2 + wide) / norm, "norm2": norm**2}
+    end = max(bias2 + wide, whole["variance"] / n)  # never finer than the standard error of the mean
+    bias = {"bias": _root(bias2), "bias up to": _root(end), "relative bias": _root(bias2) / norm,
+            "relative bias up to": _root(end) / norm, "norm2": norm**2}
     facts = {"estimator": estimator.name, "unbiased": estimator.unbiased, "evaluations": estimator.evaluations}
     return {**facts, **bias, **whole, **{f"± {k}": v for k, v in spread.items()}, "seconds": seconds}
 
