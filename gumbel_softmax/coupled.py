@@ -20,6 +20,7 @@ from gumbel_softmax.estimators import (
     register,
     run,
 )
+from .estimators import _positive
 
 # %% ../nbs/02b_coupled.ipynb #0769a0dc
 def frozen(tree): return tree_map(lambda t: t.detach() if isinstance(t, torch.Tensor) else t, tree)
@@ -143,11 +144,14 @@ def _relaxed_control(cost, params, x, noise, own, state, control):
     return surrogate + (spread - spread.detach()), state, {"cost": f.detach()}
 
 # %% ../nbs/02b_coupled.ipynb #d19d6db4
+_start = {"tau": (lambda v: not callable(v) and _positive(v), "a number above 0, from which it is tuned"),
+          "eta": (lambda v: isinstance(v, (int, float)) and math.isfinite(v), "a number, from which it is tuned")}
+
 def _tuned(x, nodes, tau, eta, **options):
     return {"log_tau": torch.tensor(math.log(tau)), "eta": torch.tensor(float(eta))}, {}
 
 @register("rebar", reference="Tucker, Mnih, Maddison, Lawson and Sohl-Dickstein 2017", unbiased=True, differentiable=True,
-          evaluations="1 + 6 · layers", noises=lambda **o: 2, init=_tuned, tau=0.5, eta=1.0)
+          evaluations="1 + 6 · layers", noises=lambda **o: 2, init=_tuned, domains=_start, tau=0.5, eta=1.0)
 def rebar(cost, params, x, noise, own, state, step, tau, eta):
     def control(l, perturbed, own, draw):
         t = own["log_tau"].exp()

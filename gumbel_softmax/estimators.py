@@ -7,10 +7,11 @@ __all__ = ['estimators', 'Node', 'Bernoulli', 'Categorical', 'Draw', 'run', 'log
            'Plan', 'prepare', 'Registry', 'register', 'at', 'through', 'states', 'joint_states', 'exact', 'toy',
            'gradient', 'flat', 'gumbel_softmax_estimator', 'st_gumbel_softmax', 'decoupled_st_gumbel_softmax',
            'steepening', 'st', 'annealed_st', 'reinmax', 'gst', 'conditional_gumbels', 'conditional_logistic',
-           'gumbel_rao', 'forced', 'enumerated', 'expectation', 'Loss']
+           'gumbel_rao', 'forced', 'enumerated', 'expectation', 'layer', 'many', 'settled', 'Loss']
 
 # %% ../nbs/02_estimators.ipynb #eb12e3f3
 import math
+import warnings
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -24,6 +25,10 @@ from .distribution import gumbel_noise, logistic_noise, one_hot_argmax, relax
 class Node:
     "Independent discrete variables with `logits`; the first dimension is that of the examples"
     logits: torch.Tensor
+
+    def __post_init__(self):
+        large = torch.finfo(self.logits.dtype).max / 4
+        self.logits = self.logits.nan_to_num(nan=math.nan, posinf=large, neginf=-large)
 
 @dataclass
 class Bernoulli(Node):
@@ -80,6 +85,20 @@ def copies(x, m):
     return tree_map(lambda t: t.expand(m, *t.shape).flatten(0, 1) if isinstance(t, torch.Tensor) else t, x)
 
 # %% ../nbs/02_estimators.ipynb #be1c2743
+def _positive(v): return callable(v) or (isinstance(v, (int, float)) and 0 < v < math.inf)
+def _count(least): return lambda v: isinstance(v, int) and v >= least
+
+_domains = {  # of the options, by name: a test, and what it takes
+    "tau": (_positive, "a number above 0 or a function of the step"),
+    "tau_backward": (_positive, "a number above 0 or a function of the step"),
+    "slope": (_positive, "a number above 0 or a function of the step"),
+    "gap": (lambda v: 0 <= v < math.inf, "a number from 0"),
+    "decay": (lambda v: 0 <= v < 1, "a number from 0 up to but without 1"),
+    "hidden": (_count(1), "a whole number from 1"),
+    "K": (_count(1), "a whole number from 1"),
+    "m": (_count(2), "a whole number from 2, since each sample is compared with the others"),
+}
+
 @dataclass(frozen=True)
 class Estimator:
     "A gradient estimator: call it with (cost, params, x, noise, own, state, step)"
@@ -93,6 +112,7 @@ class Estimator:
     options: dict = field(default_factory=dict)
     init: callable = lambda x, nodes, **o: ({}, {})  # own parameters and state
     samples: callable = lambda **o: 1  # copies of the batch
+    domains: dict = field(default_factory=dict)  # of options that take something else than usual
 
     def __call__(self, cost, params, x, noise, own=None, state=None, step=0):
         return self.function(cost, params, x, noise, own or {}, state or {}, step, **self.options)
@@ -103,6 +123,9 @@ class Estimator:
         if unknown:
             known = f"the options {', '.join(self.options)}" if self.options else "no options"
             raise ValueError(f"{self.name} has {known}; got {', '.join(sorted(unknown))}")
+        for option, value in options.items():
+            fits, takes = self.domains.get(option) or _domains.get(option, (lambda v: True, ""))
+            if not fits(value): raise ValueError(f"{option} of {self.name} takes {takes}; got {value!r}")
         return replace(self, options={**self.options, **options})
 
 # %% ../nbs/02_estimators.ipynb #330ec34a
@@ -114,9 +137,9 @@ class Plan:
     state: dict
     noises: int
 
-    def noise(self, generator=None):
-        "Fresh noise for one call: for each node (noises, examples, ...)"
-        return [kind.noise((self.noises, *shape), generator=generator, dtype=dtype, device=device)
+    def noise(self, generator=None, *calls):
+        "Fresh noise for one call, or for `calls` of them: for each node (*calls, noises, examples, ...)"
+        return [kind.noise((*calls, self.noises, *shape), generator=generator, dtype=dtype, device=device)
                 for kind, shape, dtype, device in self.nodes]
 
 def _describe(draw): return [(type(n), tuple(n.logits.shape), n.logits.dtype, n.logits.device) for n in draw.nodes]
@@ -141,6 +164,11 @@ def prepare(estimator, cost, params, x):
             raise ValueError(f"{estimator.name} differentiates the cost in its samples, but no gradient reaches "
                              f"sample {lost[0]} (is something detached, rounded or compared?). "
                              f"These need no differentiable cost: {others}")
+        flat_in = [i for i, g in enumerate(found) if not g.any()]
+        if flat_in:
+            warnings.warn(f"{estimator.name} differentiates the cost in its samples, and the derivative in sample {flat_in[0]} "
+                          "is zero for the whole batch: is something rounded? (Weights that start at zero do this too.)",
+                          stacklevel=2)
     nodes = _describe(draw)
     own, state = estimator.init(x, nodes, **estimator.options)
     return Plan(nodes, own, state, estimator.noises(**estimator.options))
@@ -153,10 +181,10 @@ class Registry(dict):
 estimators = Registry()
 
 def register(name, *, reference, unbiased, differentiable, evaluations="1", noises=lambda **o: 1, samples=lambda **o: 1,
-             init=lambda x, nodes, **o: ({}, {}), **options):
+             init=lambda x, nodes, **o: ({}, {}), domains=None, **options):
     "Put the function below into the registry, with its `options` and their defaults"
     def wrap(function):
-        facts = (reference, unbiased, differentiable, evaluations, noises, options, init, samples)
+        facts = (reference, unbiased, differentiable, evaluations, noises, options, init, samples, domains or {})
         estimators[name] = Estimator(name, function, *facts)
         return function
     return wrap
@@ -226,6 +254,8 @@ def gradient(estimator, cost, params, x, noise, own=None, state=None, weights=No
 def flat(tree): return torch.cat([t.flatten() for t in tree_leaves(tree)])
 
 # %% ../nbs/02_estimators.ipynb #6107306e
+_or_learned = {"tau": (lambda v: v == "learned" or _positive(v), 'a number above 0, a function of the step or "learned"')}
+
 def _learned(x, nodes, tau, **o):
     "log(e^(τ - 0.1) - 1) as the estimator's own parameter where τ is to be learned"
     return ({"raw_tau": torch.tensor(math.log(math.expm1(0.9)))} if tau == "learned" else {}), {}
@@ -233,13 +263,14 @@ def _learned(x, nodes, tau, **o):
 def _temperature(tau, own, step): return 0.1 + own["raw_tau"].exp().log1p() if tau == "learned" else at(tau, step)
 
 @register("gumbel-softmax", reference="Jang, Gu and Poole 2017; Maddison, Mnih and Teh 2017", unbiased=False,
-          differentiable=True, tau=1.0, init=_learned)
+          differentiable=True, tau=1.0, init=_learned, domains=_or_learned)
 def gumbel_softmax_estimator(cost, params, x, noise, own, state, step, tau):
     tau = _temperature(tau, own, step)
     f, _ = run(cost, params, x, noise, lambda node, n: node.relaxed(n[0], tau))
     return f, state, {"cost": f.detach(), "tau": tau}
 
-@register("st-gumbel-softmax", reference="Jang, Gu and Poole 2017", unbiased=False, differentiable=True, tau=1.0, init=_learned)
+@register("st-gumbel-softmax", reference="Jang, Gu and Poole 2017", unbiased=False, differentiable=True, tau=1.0, init=_learned,
+          domains=_or_learned)
 def st_gumbel_softmax(cost, params, x, noise, own, state, step, tau):
     tau = _temperature(tau, own, step)
     f, _ = run(cost, params, x, noise, lambda node, n: through(node.hard(n[0]), node.relaxed(n[0], tau)))
@@ -347,6 +378,35 @@ def expectation(estimator, cost, params, x, own=None, state=None):
     noise = forced(nodes, [s[picks.T.flatten()] for s in joint])
     weights = log_p.detach()[picks].sum(-1).exp()
     return gradient(estimator, cost, params, copies(x, len(picks)), noise, own, state, weights)
+
+# %% ../nbs/02_estimators.ipynb #9d8a4440
+def layer(kind, f, seed=0, dtype=torch.float64):
+    "A model of one layer with the cost f(z), its parameters, and one example"
+    shape = (3,) if kind is Bernoulli else (2, 3)
+    params = {"logits": torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)}
+    cost = lambda params, x, draw: f(draw(kind(params["logits"].expand(len(x), *shape))).flatten(1))
+    return cost, params, torch.zeros(1, 1, dtype=dtype)
+
+# %% ../nbs/02_estimators.ipynb #7b884d3e
+def many(estimator, cost, params, x, n, generator, own=None, state=None, chunk=None):
+    "n independent estimates of the mean gradient over the batch x, (n, parameters)"
+    plan = prepare(estimator, cost, params, x)
+    own, state = plan.own if own is None else own, plan.state if state is None else state
+    one = lambda *noise: flat(gradient(estimator, cost, params, x, list(noise), own, state))
+    return torch.func.vmap(one, chunk_size=chunk)(*plan.noise(generator, n))
+
+def settled(estimator, cost, params, x, generator, steps=300, lr=0.02):
+    "The estimator's own parameters (by Adam) and its state after some steps, with the model's parameters held fixed"
+    x = copies(x, max(1, 50 // tree_leaves(x)[0].shape[0]))
+    plan = prepare(estimator, cost, params, x)
+    own, state = {k: v.clone().requires_grad_() for k, v in plan.own.items()}, plan.state
+    optimiser = torch.optim.Adam(own.values(), lr) if own else None
+    for _ in range(steps):
+        surrogate, state, _ = estimator(cost, params, x, plan.noise(generator), own, state)
+        if own:
+            for v, g in zip(own.values(), torch.autograd.grad(surrogate.mean(), list(own.values()))): v.grad = g
+            optimiser.step()
+    return {k: v.detach() for k, v in own.items()}, state
 
 # %% ../nbs/02_estimators.ipynb #2ae31c96
 class Loss(torch.nn.Module):

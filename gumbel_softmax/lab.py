@@ -11,19 +11,16 @@ import time
 
 import torch
 
-from .estimators import estimators, flat, gradient, prepare
+from .estimators import estimators, flat, gradient, many, settled
 
 # %% ../nbs/03_lab.ipynb #9ea75b48
 def groups(estimator, cost, params, x, n, count=20, seed=0, chunk=None):
     "Means and mean squares (count, parameters) of `count` groups of n/count estimates of the mean gradient over the batch x"
-    size = n // count
-    plan = prepare(estimator, cost, params, x)
     generator = torch.Generator().manual_seed(seed)
-    one = lambda *noise: flat(gradient(estimator, cost, params, x, list(noise), plan.own, plan.state))
+    own, state = settled(estimator, cost, params, x, generator)
     means, squares = [], []
     for _ in range(count):
-        many = [torch.stack(v) for v in zip(*(plan.noise(generator) for _ in range(size)))]
-        e = torch.func.vmap(one, chunk_size=chunk)(*many)
+        e = many(estimator, cost, params, x, n // count, generator, own, state, chunk)
         means.append(e.mean(0)); squares.append(e.pow(2).mean(0))
     return torch.stack(means), torch.stack(squares)
 
@@ -66,6 +63,7 @@ def lab(cost, params, x, names=None, n=10_000, seed=0, chunk=None, long=20_000, 
     "A row for each estimator (a name or an Estimator): bias, variance and the rest against the reference gradient"
     true, how = reference(cost, params, x, n=long, chunk=chunk)
     chosen = [estimators[e] if isinstance(e, str) else e for e in names or [e for e in estimators if e != "exact"]]
+    chosen = [e.configured(normalise=False) if "normalise" in e.options else e for e in chosen]
     if progress:
         from tqdm.auto import tqdm
         chosen = tqdm(chosen, desc="estimators")
