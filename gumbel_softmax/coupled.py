@@ -162,7 +162,7 @@ def rebar(cost, params, x, noise, own, state, step, tau, eta):
 def _networks(x, nodes, hidden, **options):
     own = {"log_tau": torch.zeros(())}
     g = torch.Generator().manual_seed(0)
-    for l, (_, shape, dtype, _) in enumerate(nodes):
+    for l, (_, shape, dtype, *_) in enumerate(nodes):
         n = math.prod(shape[1:])
         normal = lambda *size: torch.randn(*size, generator=g, dtype=dtype) / math.sqrt(size[0])
         own |= {f"w{l}": normal(n, hidden), f"b{l}": torch.zeros(hidden, dtype=dtype), f"v{l}": normal(hidden)}

@@ -28,7 +28,7 @@ class Node:
 
     def __post_init__(self):
         large = torch.finfo(self.logits.dtype).max / 4
-        self.logits = self.logits.nan_to_num(nan=math.nan, posinf=large, neginf=-large)
+        self.logits = self.logits.clamp(-large, large)
 
 @dataclass
 class Bernoulli(Node):
@@ -139,10 +139,17 @@ class Plan:
 
     def noise(self, generator=None, *calls):
         "Fresh noise for one call, or for `calls` of them: for each node (*calls, noises, examples, ...)"
-        return [kind.noise((*calls, self.noises, *shape), generator=generator, dtype=dtype, device=device)
-                for kind, shape, dtype, device in self.nodes]
+        made = []
+        for kind, shape, dtype, device, order in self.nodes:
+            lead = (*calls, self.noises)
+            n = kind.noise((*lead, *(shape[i] for i in order)), generator=generator, dtype=dtype, device=device)
+            made.append(n.permute(*range(len(lead)), *(len(lead) + order.index(i) for i in range(len(order)))))
+        return made
 
-def _describe(draw): return [(type(n), tuple(n.logits.shape), n.logits.dtype, n.logits.device) for n in draw.nodes]
+def _describe(draw):
+    "Kind, shape, dtype, device and order in memory of the logits: noise in the same order is added in one pass"
+    order = lambda l: tuple(sorted(range(l.dim()), key=lambda i: -l.stride(i)))
+    return [(type(n), tuple(n.logits.shape), n.logits.dtype, n.logits.device, order(n.logits)) for n in draw.nodes]
 
 def prepare(estimator, cost, params, x):
     "Run the model once to see its nodes; refuse a model that this estimator cannot train"
@@ -212,7 +219,7 @@ def joint_states(nodes):
     "Joint states of all nodes of a model: for each node (joint states, *shape of one example)"
     total = math.prod(k**n for k, n in (_variables(kind, shape[1:]) for kind, shape, *_ in nodes))
     if total > 2**20: raise ValueError(f"exact sums over all states, and this model has {total:.3g} of them, more than 2^20")
-    each = [states(kind, shape[1:], dict(dtype=dtype, device=device)) for kind, shape, dtype, device in nodes]
+    each = [states(kind, shape[1:], dict(dtype=dtype, device=device)) for kind, shape, dtype, device, *_ in nodes]
     index = torch.cartesian_prod(*(torch.arange(len(s)) for s in each)).reshape(-1, len(each))
     return [s[i] for s, i in zip(each, index.T)]
 
