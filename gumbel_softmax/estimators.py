@@ -138,11 +138,14 @@ class Plan:
     noises: int
 
     def noise(self, generator=None, *calls):
-        "Fresh noise for one call, or for `calls` of them: for each node (*calls, noises, examples, ...)"
-        made = []
+        "Fresh noise for one call, for `calls` of them, or for each generator of a list: (..., noises, examples, ...) a node"
+        if isinstance(generator, list): calls, each = (len(generator),), generator
+        else: each = None
+        lead, made = (*calls, self.noises), []
         for kind, shape, dtype, device, order in self.nodes:
-            lead = (*calls, self.noises)
-            n = kind.noise((*lead, *(shape[i] for i in order)), generator=generator, dtype=dtype, device=device)
+            size, like = [shape[i] for i in order], dict(dtype=dtype, device=device)
+            n = (kind.noise((*lead, *size), generator=generator, **like) if each is None else
+                 torch.stack([kind.noise((self.noises, *size), generator=g, **like) for g in each]))
             made.append(n.permute(*range(len(lead)), *(len(lead) + order.index(i) for i in range(len(order)))))
         return made
 

@@ -15,7 +15,13 @@ from torch.nn.functional import softplus
 from .estimators import Bernoulli, Categorical
 
 # %% ../nbs/05_models.ipynb #8b423c9c
-def log_bernoulli(x, logits): return (x * logits - softplus(logits)).sum(-1)
+def log_bernoulli(x, logits):
+    "log p(x) of binary pixels, summed over the last dimension"
+    if torch.is_grad_enabled(): return (x * logits - softplus(logits)).sum(-1)
+    n, most = logits.shape[-1], min(120, int(math.log2(torch.finfo(logits.dtype).max)) - 1)
+    group = next(d for d in range(most, 0, -1) if n % d == 0)
+    factors = (1 + (-logits.abs()).exp()).unflatten(-1, (n // group, group))
+    return (x * logits - logits.relu()).sum(-1) - factors.prod(-1).log().sum(-1)
 
 # %% ../nbs/05_models.ipynb #606631b7
 INITS = ("glorot", "torch")
@@ -72,13 +78,19 @@ class Model:
 
     def centred(self, x): return x - self.mean[:x.shape[-1]] if self.centre and self.mean is not None else x
 
-    def start(self, params, name, mean):
+    def start(self, params, name):
         "Set the bias of the last layer to the log-odds of the mean"
         if self.bias and self.mean is not None:
             last = max(k for k in params if k.startswith(name) and k.endswith(".b"))
-            p = mean.clamp(1e-3, 1 - 1e-3).cpu()
+            p = self.target(self.mean).clamp(1e-3, 1 - 1e-3).cpu()
             params[last] = p.log() - (-p).log1p()
         return params
+
+    def target(self, x): return x
+    def constant(self, x):
+        "Mean cost of the constant model, which knows how often each pixel is on and nothing else"
+        p = self.target(self.mean).clamp(1e-3, 1 - 1e-3)
+        return -log_bernoulli(self.target(x), p.log() - (-p).log1p()).mean()
 
     def to(self, device): return self if self.mean is None else replace(self, mean=self.mean.to(device))
 
@@ -103,7 +115,7 @@ class DiscreteVAE(Model):
         params = {**dense([self.pixels, *self.hidden, self.units], "encoder", self.init, generator),
                   **dense([self.units, *reversed(self.hidden), self.pixels], "decoder", self.init, generator)}
         if self.prior == "learned": params["prior"] = torch.zeros(self.units)
-        return self.start(params, "decoder", self.mean)
+        return self.start(params, "decoder")
 
     def p(self, params, like):
         "The prior as a node"
@@ -126,22 +138,23 @@ class StochasticBinaryNetwork(Model):
     @property
     def weights(self): return self
 
+    def target(self, x): return x[..., self.pixels // 2:]
+
     def parameters(self, generator):
         half, params = self.pixels // 2, {}
         for l in range(self.layers):
             params |= dense([half if l == 0 else self.units, *self.hidden, self.units], f"layer{l}.", self.init, generator)
         params |= dense([self.units, *self.hidden, self.pixels - half], "output", self.init, generator)
-        return self.start(params, "output", None if self.mean is None else self.mean[half:])
+        return self.start(params, "output")
 
     def decode(self, params, z): return apply(params, "output", self.features(z))
 
     def __call__(self, params, x, draw):
-        half = self.pixels // 2
-        h = self.centred(x[..., :half])
+        h = self.centred(x[..., :self.pixels // 2])
         for l in range(self.layers):
             z = draw(self.node(apply(params, f"layer{l}.", h)))
             h = self.features(z)
-        return -log_bernoulli(x[..., half:], apply(params, "output", h))
+        return -log_bernoulli(self.target(x), apply(params, "output", h))
 
 # %% ../nbs/05_models.ipynb #bf22ad76
 class Tasks(dict):
