@@ -14,6 +14,7 @@ import json
 import os
 import platform
 import time
+import types
 import warnings
 from dataclasses import dataclass, replace
 from itertools import product
@@ -91,20 +92,18 @@ def start(model, plan, seeds, count, device):
             "t": torch.zeros((), dtype=torch.int64, device=device)}
 
 # %% ../nbs/06_training.ipynb #ec63f364
-def compiled(step):
-    "The step compiled at its first call, or as it is where that fails, with a warning"
-    fast = torch.compile(step, dynamic=False)
-    chosen = []
+def compiled(function):
+    "The function compiled at its first call, or as it is where that fails, with a warning"
+    own = types.FunctionType(function.__code__.replace(), function.__globals__, None, None, function.__closure__)
+    chosen = [torch.compile(own, dynamic=False)]  # with code of its own: torch keeps a few compiled versions of one code
     def call(*args):
-        if chosen: return chosen[0](*args)
-        try:
-            fast(*args)
-            chosen.append(fast)
+        try: return chosen[0](*args)
         except (torch._dynamo.exc.TorchDynamoException, torch._inductor.exc.InductorError) as e:
+            if chosen[0] is function: raise
             reason = str(e).strip().splitlines()[0]
             warnings.warn(f"not compiled, so two or three times slower ({reason})", stacklevel=2)
-            step(*args)
-            chosen.append(step)
+            chosen[0] = function
+            return function(*args)
     return call
 
 def keep_memory():
