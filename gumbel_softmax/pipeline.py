@@ -57,13 +57,17 @@ def _merge_streams(cell):
         merged.append({**o, "text": "".join(o["text"]).splitlines(keepends=True)} if o["output_type"] == "stream" else o)
     if "outputs" in cell: cell["outputs"] = merged
 
+def _is_progress(output): return "application/vnd.jupyter.widget-view+json" in output.get("data", {})
+
 def _clean(path):
-    "Strip what changes from run to run: counts, times, papermill's notes"
+    "Strip what changes from run to run: counts, times, progress bars, papermill's notes"
     from execnb.nbio import read_nb, write_nb
     from nbdev.clean import clean_nb
     nb = read_nb(path)
     nb.metadata.pop("papermill", None)
-    for cell in nb.cells: _merge_streams(cell)
+    for cell in nb.cells:
+        _merge_streams(cell)
+        if cell.get("outputs"): cell["outputs"] = [o for o in cell["outputs"] if not _is_progress(o)]
     clean_nb(nb, allowed_cell_metadata_keys=["tags"])
     write_nb(nb, path)
 
