@@ -4,7 +4,7 @@ VENV   := .venv
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export DVC_NO_ANALYTICS := 1
 READY  := $(VENV)/.ready
-SOURCES = nbs/*.ipynb nbs/experiments/*.ipynb gumbel_softmax/*.py README.md
+SOURCES = nbs/*.ipynb nbs/experiments/*.ipynb gumbel_softmax/*.py README.md code.yaml
 
 .PHONY: help reproduce test lab docs outputs readme prepare clean
 .DEFAULT_GOAL := help
@@ -25,7 +25,7 @@ reproduce: $(READY)  ## run everything that is missing or stale: data, figures, 
 test: $(READY)  ## notebooks exported and clean, linted, executed; then pytest
 	@before=$$(cat $(SOURCES) | sha256sum); $(MAKE) --no-print-directory prepare; \
 	after=$$(cat $(SOURCES) | sha256sum); \
-	[ "$$before" = "$$after" ] || { echo "nbs/, gumbel_softmax/ or README.md were not current: run 'make prepare' and commit"; exit 1; }
+	[ "$$before" = "$$after" ] || { echo "nbs/, gumbel_softmax/, code.yaml or README.md were not current: run 'make prepare' and commit"; exit 1; }
 	ruff check nbs tests
 	nbdev_test --n_workers 2 --do_print
 	python -m pytest
@@ -40,9 +40,10 @@ outputs: $(READY)  ## run the library notebooks anew and save their outputs
 	python -m gumbel_softmax.pipeline outputs
 	@$(MAKE) --no-print-directory prepare
 
-prepare: $(READY)  ## export the library and README.md from the notebooks, and clean the notebooks
+prepare: $(READY)  ## export the library, code.yaml and README.md from the notebooks, and clean these
 	nbdev_export
 	nbdev_clean
+	python -m gumbel_softmax.pipeline code
 	python -m gumbel_softmax.pipeline readme
 
 clean:  ## remove the environment and everything that is not in git, except data/ and DVC's cache

@@ -24,7 +24,7 @@ import torch
 from torch.func import grad, vmap
 from torch.utils._pytree import tree_map
 
-from . import data, pipeline
+from . import data, fingerprints
 from .distribution import annealed_temperature
 from .estimators import estimators, prepare, run
 from .models import tasks
@@ -207,10 +207,12 @@ def settings_of(estimator, lrs, schedules):
 def _columns(settings, device):
     return {k: torch.tensor([s[k] for s in settings], device=device) for k in settings[0]}
 
-def _code():
-    "A digest of the code that a run depends on"
-    names = ("distribution", "estimators", "score_function", "coupled", "models", "training")
-    return _digest([pipeline.syntax(Path(pipeline.__file__).with_name(f"{name}.py")) for name in names])[:16]
+def _code(estimator):
+    "Fingerprints of the code that a run depends on"
+    package = fingerprints.Package(Path(fingerprints.__file__).parent)
+    where = package.registered().get(estimator.name)
+    own = package.fingerprint(*where) if where else _digest(estimator.function.__code__.co_code.hex())[:12]
+    return f"{package.fingerprint('training', 'sweep')} {own}"
 
 # %% ../nbs/06_training.ipynb #e96e50ee
 class _Sweep:
@@ -309,7 +311,7 @@ def sweep(task, estimator, *, steps, seeds=(0,), lrs=LRS, schedules=None, race=N
     made_by = {"task": task, "estimator": estimator, "options": str(e.options), "model": str(model_options), "steps": steps,
                "seeds": str(seeds), "settings": str(settings), "race": str(race), "batch": batch, "reduction": reduction,
                "momentum": momentum, "every": every, "device": device.type, "threads": torch.get_num_threads(),
-               "torch": str(torch.__version__), "compile": compile, "code": _code(),
+               "torch": str(torch.__version__), "compile": compile, "code": _code(e),
                "digits": _digest(digits["train"].sum(0).tolist())[:16]}
     path = folder and Path(folder) / f"{task}-{estimator}-{_digest(made_by)[:12]}.checkpoint"
     found = restore(path, made_by, device) if path else None
