@@ -19,8 +19,8 @@ $(READY): constraints.txt pyproject.toml
 	$(VENV)/bin/python -m pip install -c constraints.txt --no-build-isolation -e '.[dev]'
 	@touch $@
 
-reproduce: $(READY)  ## run everything that is missing or stale: data, figures, tables (dvc repro)
-	dvc repro
+reproduce: $(READY)  ## run everything that is missing or stale; on a Dask cluster with SCHEDULER=tcp://host:8786
+	$(if $(SCHEDULER),python -m gumbel_softmax.cluster $(SCHEDULER),dvc repro)
 
 test: $(READY)  ## notebooks exported and clean, linted, executed; then pytest
 	@before=$$(cat $(SOURCES) | sha256sum); $(MAKE) --no-print-directory prepare; \

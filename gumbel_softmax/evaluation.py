@@ -12,7 +12,7 @@ import torch
 from torch.nn.functional import pad
 
 from .estimators import Categorical, run
-from .training import compiled, keep_memory, keyed
+from .training import compiled, keyed, tuned
 
 # %% ../nbs/07_evaluation.ipynb #e54efb4d
 def _mix(h):
@@ -52,18 +52,18 @@ def bound(model, params, x, m=1000, seed=0, budget=2**24, compile=True, progress
     model, device = model.weights, x.device
     each = max(1, int(budget // (4 * m * model.pixels)))
     layers = getattr(model, "layers", 1)
-    keep_memory()
     evaluate, parts = _chunk(model, m), []
     if compile: evaluate = compiled(evaluate)
     chunks = x.split(each)
     if progress:
         from tqdm.auto import tqdm
         chunks = tqdm(chunks, desc=f"bound, m = {m}", unit="chunk")
-    for i, part in enumerate(chunks):
-        n, generator = len(part), keyed(seed, i, device)
-        part = torch.cat([part, part[-1:].expand(each - n, -1)]) if n < each else part  # one shape for all
-        keys = torch.randint(-2**31, 2**31, (layers,), generator=generator, dtype=torch.int32, device=device)
-        parts.append(evaluate(params, part.float(), keys.unbind())[:n])
+    with tuned():
+        for i, part in enumerate(chunks):
+            n, generator = len(part), keyed(seed, i, device)
+            part = torch.cat([part, part[-1:].expand(each - n, -1)]) if n < each else part  # one shape for all
+            keys = torch.randint(-2**31, 2**31, (layers,), generator=generator, dtype=torch.int32, device=device)
+            parts.append(evaluate(params, part.float(), keys.unbind())[:n])
     return torch.cat(parts)
 
 # %% ../nbs/07_evaluation.ipynb #ca8cb07a

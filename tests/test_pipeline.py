@@ -1,7 +1,18 @@
 "The road from the digits to an executed figure, in a checkout of its own."
+import json
+import os
+import random
 import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
 
+import psutil
 import pytest
+
+from gumbel_softmax import pipeline
 
 
 @pytest.fixture
@@ -40,3 +51,100 @@ def test_an_unknown_notebook_or_profile(smoke, run):
     (smoke / "params.yaml").write_text((smoke / "params.yaml").read_text().replace("profile: smoke", "profile: huge"))
     said = run("python", "-m", "gumbel_softmax.pipeline", "run", "fetch", cwd=smoke, ok=False).stderr
     assert "'huge'" in said and "cpu, paper, smoke" in said
+
+
+def stale(run, folder): return {s for s in json.loads(run("dvc", "status", "--json", cwd=folder).stdout)}
+
+
+CELLS = ["train@smoke-vae-categorical-st", "train@smoke-sbn-bernoulli-muprop"]
+
+
+def test_an_edit_makes_its_own_cells_stale_and_no_others(smoke, run):
+    run("dvc", "repro", *CELLS, cwd=smoke)
+    assert not stale(run, smoke) & set(CELLS)
+    file = smoke / "gumbel_softmax" / "estimators.py"
+    whole = file.read_text()
+    def after(old, new):
+        assert old in whole
+        file.write_text(whole.replace(old, new))
+        run("python", "-m", "gumbel_softmax.pipeline", "code", cwd=smoke)
+        return stale(run, smoke) & set(CELLS)
+    assert after("def st(cost", "# prose\ndef st(cost") == set()
+    assert after("2 * first - logits.softmax(-1) / 2", "2 * first - logits.softmax(-1) / 3") == set()  # of ReinMax
+    assert after("through(node.hard(n[0]), node.mean))", "through(node.hard(n[0]), 2 * node.mean))") == {CELLS[0]}
+    assert after("return cost(params, x, draw), draw", "return 2 * cost(params, x, draw), draw") == set(CELLS)
+    made = json.loads((smoke / "results" / "smoke" / "cells" / "vae-categorical-st.json").read_text())
+    assert made["m"] == 10 and made["interval"] > 0 and len(made["tried"]) == 6 and made["chosen"] in [
+        {"lr": t["lr"]} for t in made["tried"]]
+
+
+def test_killed_and_started_again_it_ends_the_same(smoke, run, tmp_path):
+    "SIGKILL to everything that a repro started, three times, then to the end; against an undisturbed run"
+    other = tmp_path / "undisturbed"
+    shutil.copytree(smoke, other, symlinks=True)
+    run("dvc", "repro", *CELLS, cwd=other)
+    wait = random.Random(0)
+    for _ in range(3):
+        process = subprocess.Popen(["dvc", "repro", *CELLS], cwd=smoke, start_new_session=True,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(wait.uniform(2, 14))
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    run("dvc", "--wait-for-lock", "repro", *CELLS, cwd=smoke)
+    cells = [p.name for p in (other / "results" / "smoke" / "cells").iterdir() if "environment" not in p.name]
+    assert len(cells) == 6
+    for name in cells:
+        assert (other / "results" / "smoke" / "cells" / name).read_bytes() == (smoke / "results" / "smoke" / "cells" / name).read_bytes()
+    assert not stale(run, smoke) & set(CELLS)
+
+
+def test_code_yaml_is_current(root):
+    import yaml
+
+    from gumbel_softmax.fingerprints import fingerprints
+    assert yaml.safe_load((root / "code.yaml").read_text()) == fingerprints(root)
+
+
+WRONG = {
+    "an unknown key": ("params.yaml", "device: auto", "device: auto\ndevise: cpu", "params.yaml: there is no devise"),
+    "an unknown estimator": ("params.yaml", "[sf, ", "[sv, ", "params.yaml: estimators must be a list, each one of .*'sv'"),
+    "an unknown task": ("params.yaml", "tasks: [sbn", "tasks: [sbm", "params.yaml: tasks must be a list, each one of"),
+    "a wrong type": ("params.yaml", "seed: 0", "seed: zero", "params.yaml: data.seed must be a whole number from 0; got 'zero'"),
+    "not YAML": ("params.yaml", "profile: smoke", "profile: [smoke", "params.yaml is not YAML"),
+    "a missing key": ("profiles/smoke.yaml", "  repeats: 3\n", "", "profiles/smoke.yaml: benchmarks.repeats is missing"),
+    "negative steps": ("profiles/smoke.yaml", "steps: 20", "steps: -20", "must be a whole number from 1; got -20"),
+    "a race of three": ("profiles/smoke.yaml", "[10, 2]", "[10, 2, 1]", r"race must be \[pilot steps"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_parameters_are_named_before_anything_runs(case, smoke, monkeypatch):
+    file, old, new, words = WRONG[case]
+    text = (smoke / file).read_text()
+    assert old in text
+    (smoke / file).write_text(text.replace(old, new))
+    monkeypatch.chdir(smoke)
+    with pytest.raises(ValueError, match=words): pipeline.params()
+    with pytest.raises(SystemExit, match=words): pipeline.run("fetch")
+
+
+def test_on_a_cluster_of_two_with_one_worker_killed(smoke, run):
+    "The same metrics as without a cluster; a worker dies in the middle of a stage, which another takes over"
+    pytest.importorskip("dask.distributed")
+    run("dvc", "repro", *CELLS, cwd=smoke)
+    kept = {c: (smoke / "results" / "smoke" / "cells" / f"{c[12:]}.json").read_bytes() for c in CELLS}
+    shutil.rmtree(smoke / "results" / "smoke"), shutil.rmtree(smoke / "runs")
+    process = subprocess.Popen([sys.executable, "-m", "gumbel_softmax.cluster", "local", *CELLS], cwd=smoke,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    killed, deadline = None, time.monotonic() + 120
+    while killed is None and time.monotonic() < deadline:
+        for child in psutil.Process(process.pid).children(recursive=True):
+            try:
+                if "dvc" in " ".join(child.cmdline()) and "repro" in child.cmdline(): killed = child.parent()
+            except psutil.NoSuchProcess: continue
+        time.sleep(0.2)
+    time.sleep(3)  # in mid-stage
+    killed.kill()
+    said, _ = process.communicate(timeout=400)
+    assert process.returncode == 0, said
+    assert kept == {c: (smoke / "results" / "smoke" / "cells" / f"{c[12:]}.json").read_bytes() for c in CELLS}
