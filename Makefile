@@ -20,7 +20,7 @@ $(READY): constraints.txt pyproject.toml
 	@touch $@
 
 reproduce: $(READY)  ## run everything that is missing or stale; on a Dask cluster with SCHEDULER=tcp://host:8786
-	$(if $(SCHEDULER),python -m gumbel_softmax.cluster $(SCHEDULER),dvc repro)
+	python -m gumbel_softmax.pipeline reproduce $(if $(SCHEDULER),--scheduler $(SCHEDULER))
 
 test: $(READY)  ## notebooks exported and clean, linted, executed; then pytest
 	@before=$$(cat $(SOURCES) | sha256sum); $(MAKE) --no-print-directory prepare; \
