@@ -113,9 +113,15 @@ def tuned():
     if platform.libc_ver()[0] == "glibc":
         for option in (-1, -3): ctypes.CDLL(None).mallopt(option, 2**30)  # M_TRIM_THRESHOLD, M_MMAP_THRESHOLD
     before = (torch.tensor(1e-38) * 0.1 == 0).item()
-    torch.set_flush_denormal(True)
+    _flush(True)
     try: yield
-    finally: torch.set_flush_denormal(before)
+    finally: _flush(before)
+
+def _flush(on):
+    "Flush denormal numbers to zero, or not, in this thread and in those that compute for it"
+    torch.set_flush_denormal(on)
+    library = Path(torch.__file__).parent / "lib" / "libgomp.so.1"
+    if library.exists(): ctypes.CDLL(str(library)).omp_pause_resource_all(2)  # threads made from now on inherit it
 
 def available(device):
     "Free memory in bytes"
