@@ -26,7 +26,6 @@ from torch.func import grad, vmap
 from torch.utils._pytree import tree_map
 
 from . import data, fingerprints
-from .distribution import annealed_temperature
 from .estimators import estimators, prepare, run
 from .models import tasks
 
