@@ -97,6 +97,7 @@ def _clean(path):
     for cell in nb.cells:
         _merge_streams(cell)
         if cell.get("outputs"): cell["outputs"] = [o for o in cell["outputs"] if not _is_progress(o)]
+        if not cell.metadata.get("tags"): cell.metadata.pop("tags", None)
     clean_nb(nb, allowed_cell_metadata_keys=["tags"])
     write_nb(nb, path)
 
