@@ -43,5 +43,5 @@ def test_the_wheel_has_what_it_should(wheel):
     import zipfile
     names = zipfile.ZipFile(wheel).namelist()
     assert {n for n in names if "dist-info" not in n} == {f"gumbel_softmax/{n}.py" for n in (
-        "__init__", "_modidx", "coupled", "data", "density", "distribution", "estimators", "figures", "lab", "moments",
-        "pipeline", "score_function")}
+        "__init__", "_modidx", "cluster", "coupled", "data", "density", "distribution", "estimators", "evaluation", "figures",
+        "fingerprints", "lab", "models", "moments", "pipeline", "score_function", "training")}
