@@ -215,9 +215,6 @@ def settings_of(estimator, lrs, schedules):
     if "tau" not in estimator.options: raise ValueError(f"{estimator.name} has no temperature, so it takes no schedules")
     return [{"lr": lr, "N": N, "r": r} for lr, (N, r) in product(lrs, schedules)]
 
-def _columns(settings, device):
-    return {k: torch.tensor([s[k] for s in settings], device=device) for k in settings[0]}
-
 def _code(estimator):
     "Fingerprints of the code that a run depends on"
     package = fingerprints.Package(Path(fingerprints.__file__).parent)
