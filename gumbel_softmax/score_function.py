@@ -9,9 +9,9 @@ __all__ = ['averages', 'updated', 'gated', 'sf', 'nvil', 'slopes', 'muprop', 'da
 import math
 
 import torch
-from torch.utils._pytree import tree_leaves, tree_map
+from torch.utils._pytree import tree_leaves
 
-from .estimators import Bernoulli, copies, log_prob, per_example, register, run, through
+from .estimators import Bernoulli, copies, frozen, hard, log_prob, per_example, register, run, through
 
 # %% ../nbs/02a_score_function.ipynb #1594658a
 def averages(x, nodes, **options): return {}, {"mean": torch.zeros(()), "var": torch.zeros(())}
@@ -28,7 +28,7 @@ def gated(state, normalise=True):
     factor = 1 / state["var"].sqrt().clamp(min=1) if normalise else 1.0
     def sampler(node, n):
         node.logits = through(node.logits, node.logits * factor)
-        return node.hard(n[0]).detach()
+        return hard(node, n)
     return sampler
 
 # %% ../nbs/02a_score_function.ipynb #63bcd36e
@@ -60,13 +60,12 @@ def nvil(cost, params, x, noise, own, state, step, decay, normalise, hidden):
 # %% ../nbs/02a_score_function.ipynb #cc7892c1
 def slopes(cost, params, x, noise, sampler, like):
     "Derivatives of the cost in each sample, and the run itself; nothing here carries a gradient"
-    frozen = tree_map(lambda t: t.detach() if isinstance(t, torch.Tensor) else t, params)
     def total(shifts):
         shifts = iter(shifts)
-        f, draw = run(cost, frozen, x, noise, lambda node, n: sampler(node, n) + next(shifts))
+        f, draw = run(cost, frozen(params), x, noise, lambda node, n: sampler(node, n) + next(shifts))
         return f.sum(), (f, draw.samples)
     d, (f, samples) = torch.func.grad(total, has_aux=True)([torch.zeros_like(z) for z in like])
-    return [v.detach() for v in d], f.detach(), [z.detach() for z in samples]
+    return frozen((d, f, samples))
 
 @register("muprop", reference="Gu, Levine, Sutskever and Mnih 2016", unbiased=True, differentiable=True, evaluations="2",
           init=averages, decay=0.9, normalise=True)
@@ -100,7 +99,7 @@ def _several(m, **options): return m
 @register("rloo", reference="Kool, van Hoof and Welling 2019; Mnih and Rezende 2016", unbiased=True, differentiable=False,
           evaluations="m", samples=_several, m=4)
 def rloo(cost, params, x, noise, own, state, step, m):
-    f, draw = run(cost, params, copies(x, m), noise, lambda node, n: node.hard(n[0]).detach())
+    f, draw = run(cost, params, copies(x, m), noise, hard)
     fs = f.detach().view(m, -1)
     signal = (fs - fs.mean(0)) * m / (m - 1)
     return (f + signal.flatten() * log_prob(draw)).view(m, -1).mean(0), state, {"cost": fs.mean(0)}
@@ -110,7 +109,7 @@ def rloo(cost, params, x, noise, own, state, step, m):
 def vimco(cost, params, x, noise, own, state, step, m):
     if getattr(cost, "analytic_kl", False):
         raise ValueError("vimco needs log-weights: give the model a sampled KL; an analytic one inside the log is no bound")
-    f, draw = run(cost, params, copies(x, m), noise, lambda node, n: node.hard(n[0]).detach())
+    f, draw = run(cost, params, copies(x, m), noise, hard)
     log_w = -f.view(m, -1)
     L = log_w.logsumexp(0) - math.log(m)
     fixed = log_w.detach()

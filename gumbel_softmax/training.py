@@ -101,7 +101,7 @@ def compiled(function):
         except (torch._dynamo.exc.TorchDynamoException, torch._inductor.exc.InductorError) as e:
             if chosen[0] is function: raise
             reason = str(e).strip().splitlines()[0]
-            warnings.warn(f"not compiled, so two or three times slower ({reason})", stacklevel=2)
+            warnings.warn(f"not compiled, so slower ({reason})", stacklevel=2)
             chosen[0] = function
             return function(*args)
     return call

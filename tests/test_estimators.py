@@ -158,6 +158,7 @@ BAD = {
     "a learned τ where there is none": (lambda: Loss("gst", tau="learned"), ValueError, "tau of gst takes.*got 'learned'"),
     "a schedule where τ is tuned": (lambda: Loss("rebar", tau=lambda t: 1.0), ValueError, "tau of rebar.*from which"),
     "K = 0": (lambda: Loss("gumbel-rao", K=0), ValueError, "K of gumbel-rao takes a whole number from 1; got 0"),
+    "a gap that is no number": (lambda: Loss("gst", gap="x"), ValueError, "gap of gst takes a number from 0; got 'x'"),
     "decay of 1": (lambda: Loss("sf", decay=1.0), ValueError, "decay of sf takes"),
     "a tensor as node": (lambda: Loss("st")(lambda x, draw: draw(x).sum(-1), X), TypeError, "Bernoulli or a Categ.*Tensor"),
     "a distribution as node": (lambda: Loss("sf")(lambda x, draw: draw(torch.distributions.Normal(x, 1.0)).sum(-1), X),
