@@ -11,6 +11,7 @@ import time
 
 import psutil
 import pytest
+import yaml
 
 from gumbel_softmax import pipeline
 
@@ -23,18 +24,38 @@ def smoke(checkout, root):
     return checkout
 
 
-def test_dvc_repro(smoke, run):
-    run("dvc", "repro", "fig1", "binarise", cwd=smoke)
-    results = smoke / "results" / "smoke"
-    made = {p.relative_to(results).as_posix() for p in results.rglob("*") if p.is_file()}
-    figures = {f"figures/fig1_{name}.{suffix}" for name in ("temperature", "density") for suffix in ("svg", "png")}
-    assert made == {"notebooks/fig1_temperature.ipynb", *figures}
-    assert "didn't change" in run("dvc", "repro", "fig1", "binarise", cwd=smoke).stdout
-    first = {name: (results / name).read_bytes() for name in made}
-    run("dvc", "repro", "--force", "--single-item", "fig1", cwd=smoke)
-    again = {name: (results / name).read_bytes() for name in made}
-    assert [name for name in made if first[name] != again[name]] == []
-    assert not re.search(rb"papermill|execution_count\": [0-9]", first["notebooks/fig1_temperature.ipynb"])
+def test_the_whole_pipeline_small(smoke, run):
+    """Every kind of stage, with three of the paper's estimators and one other, two stages at a time; then nothing is left
+    to do; and executed again, figures and tables are the same bytes"""
+    text = (smoke / "params.yaml").read_text()
+    for key, names in (("estimators", "sf, gumbel-softmax, st-gumbel-softmax"), ("extended", "rloo")):
+        text = re.sub(rf"(?m)^{key}: .*$", f"{key}: [{names}]", text)
+    (smoke / "params.yaml").write_text(text)
+    run(*REPRODUCE, "--scheduler", "local", cwd=smoke)
+    assert stale(run, smoke) == set()
+    begun = time.monotonic()
+    assert "up to date" in run(*REPRODUCE, cwd=smoke).stdout and time.monotonic() - begun < 15
+    changed = {line[3:].split("/")[0] for line in run("git", "status", "--porcelain", cwd=smoke).stdout.splitlines()}
+    assert changed == {"params.yaml", "dvc.lock", "results"}
+
+    wanted = yaml.safe_load((smoke / "dvc.lock").read_text())["stages"]
+    made = [smoke / out["path"] for name, stage in wanted.items() if "smoke" in name for out in stage["outs"]]
+    assert len(made) > 60 and all(path.exists() for path in made)
+    executed = (smoke / "results" / "smoke" / "notebooks" / "fig1_temperature.ipynb").read_bytes()
+    assert not re.search(rb"papermill|execution_count\": [0-9]", executed)
+    again = ("fig1", "fig3", "table1")
+    files = {p: p.read_bytes() for s in again for p in (smoke / out["path"] for out in wanted[f"{s}@smoke"]["outs"])}
+    for name in again: run("dvc", "repro", "--force", "--single-item", name, cwd=smoke)
+    assert [p.name for p, content in files.items() if p.read_bytes() != content] == []
+    plots = run("dvc", "plots", "show", cwd=smoke).stdout + (smoke / "runs" / "plots" / "index.html").read_text()
+    assert "fig3_sbn" in plots and "http" not in plots
+    shown = run("dvc", "metrics", "show", cwd=smoke).stdout
+    assert "nats" in shown and "vae-categorical-sf" in shown
+
+
+def test_the_estimate_counts_what_is_missing(smoke, run):
+    said = run("python", "-m", "gumbel_softmax.pipeline", "estimate", cwd=smoke).stdout
+    assert "train@smoke-vae-bernoulli-darn" in said and re.search(r"h +\d+ stages", said)
 
 
 def test_a_failing_notebook_says_where_it_is(smoke, run):
@@ -102,8 +123,6 @@ def test_killed_and_started_again_it_ends_the_same(smoke, run, tmp_path):
 
 
 def test_code_yaml_is_current(root):
-    import yaml
-
     from gumbel_softmax.fingerprints import fingerprints
     assert yaml.safe_load((root / "code.yaml").read_text()) == fingerprints(root)
 
