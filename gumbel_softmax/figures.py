@@ -49,7 +49,7 @@ def label(ax, points, fontsize=6.5):
         taken.append(best[2])
 
 # %% ../nbs/08_figures.ipynb #3decde5d
-_seven = list(reversed(PAPER["vae-categorical"]))
+_seven = ("gumbel-softmax", "st-gumbel-softmax", "annealed-st", "st", "muprop", "darn", "sf")
 
 def colour(name):
     "The colour and line style of an estimator"
@@ -64,19 +64,19 @@ def colour(name):
 def losses(axes, folder, tasks, names, against="step"):
     "Test loss of the cells in `folder` by step, or by seconds; returns handles and labels for a legend"
     for ax, (task, title) in zip(axes, tasks.items()):
-        found, lowest = [n for n in names if cells.read(folder, task, n)], []
-        for name in found:
+        shown = []
+        for name in (n for n in names if cells.read(folder, task, n)):
             rows, look, told = cells.curve(folder, task, name), colour(name), cells.read(folder, task, name)
             x = rows.index.to_numpy()
             if against == "seconds": x = x * cells.seconds_a_step(folder, task, name)
             ax.plot(x, rows["mean"], label=name, lw=1.3, **look)
             ax.fill_between(x, rows["min"], rows["max"], color=look["color"], alpha=0.2, lw=0)
-            lowest += [told["nats"], PAPER[task].get(name, told["nats"]), *rows["mean"].iloc[-3:]]
+            shown += [told["nats"], PAPER[task].get(name, told["nats"]), rows["mean"].iloc[-1]]
             if against == "step":
                 edge = dict(transform=ax.get_yaxis_transform(), clip_on=False, color=look["color"])
                 ax.plot([1.025], [told["nats"]], "o", ms=3.5, **edge)
                 if name in PAPER[task]: ax.plot([1.045, 1.085], [PAPER[task][name]] * 2, lw=1.5, **edge)
-        if found: ax.set_ylim(min(lowest) - 2, min(min(lowest) + 45, max(lowest) + 12))
+        if shown: ax.set_ylim(min(shown) - 2, max(shown) + 0.4 * (max(shown) - min(shown)))
         unit = "training step" if against == "step" else f"{against} of training, a run's share of its sweep"
         ax.set(title=title, xlabel=unit, ylabel="test loss, nats")
     return axes[0].get_legend_handles_labels()
@@ -88,7 +88,8 @@ def gallery(fig, folder, task, names, kinds, gap=2):
     strip = lambda images: np.concatenate([np.pad(i.reshape(28, 28), gap) for i in images], 1)
     for ax, kind in zip(fig.subplots(1, len(kinds), squeeze=False)[0], kinds):
         lines = {n: strip(cells.array(folder, task, n, kind)) for n in found}
-        if kind != "samples": lines = {"test digits": strip(cells.array(folder, task, found[0], "digits")), **lines}
+        head = strip(cells.array(folder, task, found[0], "digits"))
+        lines = {"": 0 * head, **lines} if kind == "samples" else {"test digits": head, **lines}
         ax.imshow(np.concatenate([*lines.values()]), cmap="gray_r", vmin=0, vmax=255, interpolation="nearest")
         ax.set(title=kind, xticks=[], yticks=[(28 + 2 * gap) * (i + 0.5) for i in range(len(lines))])
         ax.set_yticklabels(lines, fontsize=7)
