@@ -100,7 +100,9 @@ def fingerprints(folder):
               for m, (found, _) in p.modules.items()}
     notebooks = {f.stem: notebook(f) for f in sorted((Path(folder) / "nbs" / "experiments").glob("*.ipynb"))}
     registry = {name: p.fingerprint(*where) for name, where in sorted(p.registered().items())}
-    return {"registry": registry, "notebooks": notebooks, **public}
+    row = public.get("semi_supervised", {}).get("row", "")
+    ways = {"marginalisation": row, **{name: digest([row, print]) for name, print in registry.items()}}
+    return {"registry": registry, "ways": ways, "notebooks": notebooks, **public}
 
 def write(folder=None):
     "Write code.yaml"

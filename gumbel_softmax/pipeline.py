@@ -41,6 +41,7 @@ def schema():
     return {
         "params.yaml": {"profile": _is(str), "device": _is(str), "tasks": _some(_one_of(*tasks)),
                         "estimators": _some(_one_of(*estimators)), "extended": _some(_one_of(*estimators)),
+                        "ways": _some(_one_of("marginalisation", *estimators)),
                         "data": {"sources": _some(_source), "binarisation": _one_of("sampled", "larochelle"), "seed": _whole(0),
                                  "larochelle": _some(_source)}},
         "profile": {"fig1": {"samples": _whole(1)},
@@ -48,7 +49,12 @@ def schema():
                     "lab": {k: _whole(20) for k in ("samples", "reference", "autoencoder")},
                     "calibration": run, "train": {**run, "seeds": _some(_whole(0))},
                     "extended": {"tasks": _some(_one_of(*tasks)), "each": _or_null(_whole(1))},
-                    "minutes": {k: _number(0) for k in ("calibration", "lab", "benchmarks", "others")}}}
+                    "semi_supervised": {
+                        **{k: _whole(1) for k in ("steps", "every", "held", "kernel", "z")}, "race": _or_null(_race),
+                        **{k: _some(_whole(least)) for k, least in (("seeds", 0), ("batch", 1), ("channels", 1))},
+                        "alphas": _some(_number(0)), "lr": _number(1e-9), "digits": _or_null(_whole(200))},
+                    "speed": {"classes": _some(_whole(2)), "steps": _whole(1), "repeats": _whole(1), "batch": _some(_whole(1))},
+                    "minutes": {k: _number(0) for k in ("calibration", "lab", "benchmarks", "semi_supervised", "others")}}}
 
 def check(file, got, wanted, above=""):
     "Refuse what is unknown, missing or of the wrong kind, with the file and the key"
@@ -270,7 +276,7 @@ def main(argv=None):
     runner = commands.add_parser("run", help="execute a notebook of nbs/experiments")
     runner.add_argument("name")
     runner.add_argument("--keep", help="where a cleaned copy goes")
-    runner.add_argument("--task"), runner.add_argument("--estimator")  # of a cell of Table 1
+    for name in ("task", "estimator", "way"): runner.add_argument(f"--{name}", help="of a cell of Table 1, or a row of Table 2")
     commands.add_parser("outputs", help="execute the library's notebooks and save their outputs")
     commands.add_parser("readme", help="write README.md from nbs/index.ipynb")
     commands.add_parser("code", help="write code.yaml, the fingerprints of all definitions")
@@ -286,7 +292,7 @@ def main(argv=None):
     if args.command == "smoke": sys.exit(smoke(args.targets, args.scheduler or "local"))
     if args.command == "estimate": return estimate(args.targets)
     die_with_parent()
-    cell = {k: v for k in ("task", "estimator") if (v := getattr(args, k, None))}
+    cell = {k: v for k in ("task", "estimator", "way") if (v := getattr(args, k, None))}
     if args.command == "run": run(args.name, args.keep, **cell)
     else: {"outputs": outputs, "readme": readme, "code": fingerprints.write}[args.command]()
 
