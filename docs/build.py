@@ -1,26 +1,178 @@
-"Build the site from the notebooks with their outputs: python docs/build.py"
+"""Build the site from the notebooks with their outputs: python docs/build.py
+
+Nothing is executed: chapters are nbs/*.ipynb, results the executed notebooks of the profile in README.md. Pages are gathered in
+docs/_build/pages, Sphinx makes docs/_build/html of them, and a link that goes nowhere fails the build."""
+import importlib
+import inspect
+import json
+import os
+import re
 import shutil
 import subprocess
 import sys
+from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import nbformat
+import yaml
 
-root = Path(__file__).resolve().parent.parent
-pages = root / "docs" / "_build" / "pages"
-shutil.rmtree(pages, ignore_errors=True)
-chapters = sorted((root / "nbs").glob("[0-9]*.ipynb"))
-executed = sorted((root / "results" / "cpu" / "notebooks").glob("*.ipynb"))
-for source in (root / "nbs" / "index.ipynb", *chapters, *executed):
-    folder = pages / "results" if source in executed else pages
-    folder.mkdir(parents=True, exist_ok=True)
-    shutil.copy(source, folder)
-toc = "\n".join(["", "```{toctree}", ":caption: The book", ":hidden:", *(c.stem for c in chapters), "```",
-                 "```{toctree}", ":caption: Results", ":hidden:", *(f"results/{e.stem}" for e in executed), "```"])
-shutil.copytree(root / "results" / "cpu" / "figures", pages / "figures")
-index = nbformat.read(pages / "index.ipynb", 4)
-for cell in index.cells: cell.source = cell.source.replace("../results/cpu/figures/", "figures/")
-index.cells.append(nbformat.v4.new_markdown_cell(toc))
-nbformat.write(index, pages / "index.ipynb")
-command = [sys.executable, "-m", "sphinx", "-q", "-b", "html", "-c", root / "docs", pages, root / "docs" / "_build" / "html"]
-sys.exit(subprocess.run(command).returncode)
+ROOT = Path(__file__).resolve().parent.parent
+PAGES, SITE = ROOT / "docs" / "_build" / "pages", ROOT / "docs" / "_build" / "html"
+RESULTS = ROOT / "results" / "cpu"
+GUIDES = ("00b_coming_from_torch", "02c_your_own")  # to be read by users; the others are the book
+
+
+def cell(text): return nbformat.v4.new_markdown_cell(text)
+
+
+def title(nb): return re.match(r"# (.+)", nb.cells[0].source)[1]
+
+
+def rewrite(text, here):
+    "Links of the repository as links of the site: executed notebooks for experiments, the repository's files as text"
+    def link(match):
+        target = match[2]
+        if re.match(r"\w+:|#", target): return match[0]
+        path, _, anchor = target.partition("#")
+        found = (here / path).resolve()
+        executed = RESULTS / "notebooks" / found.name
+        if found.parent.name == "experiments" and executed.exists(): new = f"results/{found.name}"
+        elif found.parent == ROOT / "nbs" and found.suffix == ".ipynb": new = found.name
+        elif found.is_relative_to(RESULTS / "figures"): new = f"figures/{found.name}"
+        elif found.is_dir() or found == ROOT / "nbs": new = "gallery.md"
+        else: return f"{match[1]}"  # no page of the site: its words stay
+        up = "../" if here != ROOT / "nbs" else ""
+        return f"{match[1]}]({up}{new}{'#' + anchor if anchor else ''})"
+    text = re.sub(r"(!?\[[^\]]*)\]\(([^)\s]+)\)", lambda m: link(m) if link(m) != m[1] else m[1].lstrip("!["), text)
+    return text
+
+
+def clean(nb, here):
+    "A notebook without its hidden cells and directives, with links of the site"
+    kept = []
+    for c in nb.cells:
+        if re.match(r"#\|\s*(hide|default_exp)\b", c.source): continue
+        c.source = re.sub(r"(?m)^#\|\s*\w+.*\n?", "", c.source) if c.cell_type == "code" else rewrite(c.source, here)
+        kept.append(c)
+    nb.cells = kept
+    return nb
+
+
+def interface(stem, source):
+    "The public names of a chapter's module with their signatures and first lines"
+    name = re.search(r"#\|\s*default_exp\s+(\w+)", source)
+    if not name: return []
+    module = importlib.import_module(f"gumbel_softmax.{name[1]}")
+    lines = []
+    for public in module.__all__:
+        thing = getattr(module, public)
+        if not callable(thing) or getattr(thing, "__module__", "") != module.__name__: continue
+        try: signature = re.sub(r"<(function|class) [^>]*>", "...", str(inspect.signature(thing)))
+        except ValueError: signature = "(...)"
+        told = (inspect.getdoc(thing) or "").split("\n")[0]
+        lines.append(f"`{public}{signature}`\n: {told or '…'}\n")
+    return [cell("\n".join([f"## The interface of `gumbel_softmax.{name[1]}`\n", *lines]))] if lines else []
+
+
+def chapters():
+    for source in sorted((ROOT / "nbs").glob("[0-9]*.ipynb")):
+        text = source.read_text()
+        nb = clean(nbformat.read(source, 4), source.parent)
+        nb.cells += interface(source.stem, json.loads(text) and "\n".join("".join(c["source"]) for c in json.loads(text)["cells"]))
+        nbformat.write(nb, PAGES / source.name)
+        yield source.stem
+
+
+def results():
+    (PAGES / "results").mkdir()
+    for source in sorted((RESULTS / "notebooks").glob("*.ipynb")):
+        nbformat.write(clean(nbformat.read(source, 4), ROOT / "nbs" / "experiments"), PAGES / "results" / source.name)
+        yield f"results/{source.stem}"
+
+
+def gallery():
+    "All figures, each linked to the notebook that made it, as dvc.yaml has it"
+    parts = ["# Gallery\n\nEvery figure of the pipeline; each leads to the notebook that made it.\n"]
+    for stage in yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"].values():
+        outs = [next(iter(o)) if isinstance(o, dict) else o for o in stage.get("outs", [])]
+        figures = [Path(o).name for o in outs if o.endswith(".png") and (RESULTS / "figures" / Path(o).name).exists()]
+        made_by = next((Path(o).stem for o in outs if o.endswith(".ipynb")), None)
+        if not figures or not (PAGES / "results" / f"{made_by}.ipynb").exists(): continue
+        parts.append(f"## {stage['desc']}\n")
+        parts += [f"[![{stage['desc']}](figures/{name})](results/{made_by}.ipynb)\n" for name in figures]
+    (PAGES / "gallery.md").write_text("\n".join(parts))
+
+
+def reference():
+    "The estimators, from the registry, and what the laboratory measured of each"
+    from gumbel_softmax import estimators
+    measured = {}
+    for problem, rows in json.loads((RESULTS / "lab.json").read_text())["problems"].items():
+        for r in rows: measured.setdefault(r["estimator"], {})[problem] = r
+    parts = ["# Estimators\n\nEvery name in the registry: `Loss(name, **options)` trains with it. Relative bias and variance over the "
+             "squared gradient are the laboratory's, on its small networks of two layers ([](results/lab.ipynb)).\n"]
+    for name, e in estimators.items():
+        use, _, formula = inspect.getdoc(e.function).partition("\n\n")
+        parts.append(f"## `{name}`\n\n{use}\n\n$$\n{formula}\n$$\n")
+        facts = {"reference": e.reference, "bias": "none" if e.unbiased else "biased", "evaluations of the cost": e.evaluations,
+                 "differentiates the cost": "yes" if e.differentiable else "no",
+                 "options": ", ".join(f"`{k}={getattr(v, '__name__', repr(v))}`" for k, v in e.options.items()) or "none"}
+        for problem in ("two layers, Bernoulli", "two layers, categorical"):
+            if r := measured.get(name, {}).get(problem):
+                facts[problem] = f"relative bias {r['relative bias']:.3f}, relative variance {r['variance'] / r['norm2']:.2g}"
+        parts.append("\n".join(f":{k}: {v}" for k, v in facts.items()) + "\n")
+    (PAGES / "estimators.md").write_text("\n".join(parts))
+
+
+def contents(book, made):
+    "The front page: index.ipynb with the table of contents"
+    nb = clean(nbformat.read(ROOT / "nbs" / "index.ipynb", 4), ROOT / "nbs")
+    trees = {"Use it": ["explorer", *(g for g in GUIDES if g in book), "estimators", "gallery"],
+             "The book": [c for c in book if c not in GUIDES], "The paper, executed": made}
+    for caption, pages in trees.items():
+        nb.cells.append(cell("\n".join(["```{toctree}", f":caption: {caption}", ":hidden:", *pages, "```"])))
+    nbformat.write(nb, PAGES / "index.ipynb")
+
+
+class Links(HTMLParser):
+    "Targets and anchors of a page"
+    def __init__(self, text):
+        super().__init__()
+        self.targets, self.anchors = [], set()
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        self.anchors |= {found[k] for k in ("id", "name") if k in found}
+        self.targets += [found[k] for k in ("href", "src") if found.get(k)]
+
+
+def dead_links():
+    "Links inside the site to files or anchors that are not there, and what would be fetched from elsewhere"
+    pages = {f.resolve(): Links(f.read_text()) for f in SITE.rglob("*.html") if f.parent.name != "_static"}
+    for file, page in pages.items():
+        for target in page.targets:
+            parts = urlsplit(target)
+            if parts.scheme or parts.netloc or target.startswith("data:"): continue
+            goal = (file.parent / unquote(parts.path)).resolve() if parts.path else file
+            if goal.is_dir(): goal = goal / "index.html"
+            lost = not goal.exists() or (parts.fragment and goal in pages and unquote(parts.fragment) not in pages[goal].anchors)
+            if lost and not (goal in pages and parts.fragment.startswith(("p=", "tau="))): yield f"{file.relative_to(SITE)}: {target}"
+
+
+def main():
+    shutil.rmtree(ROOT / "docs" / "_build", ignore_errors=True)
+    PAGES.mkdir(parents=True)
+    shutil.copytree(RESULTS / "figures", PAGES / "figures", ignore=shutil.ignore_patterns("*.svg"))
+    shutil.copy(ROOT / "docs" / "explorer.md", PAGES)
+    book, made = list(chapters()), list(results())
+    gallery(), reference(), contents(book, made)
+    strict = ["-W", "--keep-going", "-q", "-b", "html", "-c", ROOT / "docs", PAGES, SITE]
+    status = subprocess.run([sys.executable, "-m", "sphinx", *strict], env={**os.environ, "PYTHONWARNINGS": "ignore"}).returncode
+    dead = sorted(set(dead_links())) if status == 0 else []
+    if dead: print("links that go nowhere:", *dead, sep="\n  ")
+    sys.exit(status or bool(dead))
+
+
+if __name__ == "__main__": main()

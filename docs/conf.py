@@ -1,8 +1,16 @@
 "Sphinx's configuration; `docs/build.py` gathers the pages."
 project = "gumbel_softmax"
 html_title = "gumbel_softmax"
-extensions = ["myst_nb"]
+extensions = ["myst_nb", "sphinx-mathjax-offline"]
 html_theme = "sphinx_book_theme"
+html_theme_options = {"navbar_persistent": [], "show_navbar_depth": 1, "use_download_button": False, "use_fullscreen_button": False,
+                      "show_toc_level": 2}
+html_context = {"default_mode": "auto"}
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
 nb_execution_mode = "off"  # the notebooks carry their outputs
-myst_enable_extensions = ["dollarmath", "amsmath"]
-suppress_warnings = ["mystnb.unknown_mime_type", "misc.highlighting_failure"]
+myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "fieldlist"]
+myst_heading_anchors = 3
+suppress_warnings = ["mystnb.unknown_mime_type", "misc.highlighting_failure", "myst.header"]
+nb_ipywidgets_js = {}  # progress bars were stripped; nothing is fetched for what is left of them

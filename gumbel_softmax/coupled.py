@@ -45,6 +45,9 @@ def _coupled(cost, params, x, noise, state, pair, sample=hard):
 
 @register("arm", reference="Yin and Zhou 2019", unbiased=True, differentiable=False, evaluations="1 + layers")
 def arm(cost, params, x, noise, own, state, step):
+    r"""Bernoulli variables and any cost, for one more evaluation a layer.
+
+    (f(z) - f(\tilde z))\,(u - \tfrac12)"""
     def pair(node, n, z):
         if not isinstance(node, Bernoulli):
             raise ValueError("arm is for Bernoulli nodes; for categorical ones there are arsm and disarm")
@@ -76,6 +79,9 @@ def _stick_sample(node, n):
 
 @register("disarm", reference="Dong, Mnih and Tucker 2020, 2021", unbiased=True, differentiable=False, evaluations="1 + layers")
 def disarm(cost, params, x, noise, own, state, step):
+    r"""As ARM, with less variance; for categorical variables by breaking sticks.
+
+    \tfrac12 (f(z) - f(\tilde z))\,(-1)^{\tilde z}\, 1[z \neq \tilde z]\, \sigma(|\ell|)"""
     def pair(node, n, z):
         if isinstance(node, Bernoulli):
             partner = node.hard(-n[0])
@@ -89,6 +95,10 @@ def disarm(cost, params, x, noise, own, state, step):
 # %% ../nbs/02b_coupled.ipynb #d34fdfa0
 @register("arsm", reference="Yin, Yue and Zhou 2019", unbiased=True, differentiable=False, evaluations="1 + layers · k(k-1)/2")
 def arsm(cost, params, x, noise, own, state, step):
+    r"""Categorical variables and any cost, where many evaluations can be paid.
+
+    \tfrac1k \textstyle\sum_j \big(f(z^{c \leftrightarrow j})
+    - \tfrac1k \sum_{c'} f(z^{c' \leftrightarrow j})\big)\,(1 - k \varpi_j), \quad \varpi = \mathrm{softmax}(-g)"""
     f, draw = run(cost, params, x, noise, hard)
     surrogate = f
     for l, (node, n) in enumerate(zip(draw.nodes, noise)):
@@ -150,6 +160,9 @@ def _tuned(x, nodes, tau, eta, **options):
 @register("rebar", reference="Tucker, Mnih, Maddison, Lawson and Sohl-Dickstein 2017", unbiased=True, differentiable=True,
           evaluations="1 + 6 · layers", noises=lambda **o: 2, init=_tuned, domains=_start, tau=0.5, eta=1.0)
 def rebar(cost, params, x, noise, own, state, step, tau, eta):
+    r"""Unbiased with little variance where the cost takes relaxed samples: Gumbel-Softmax as a control variate.
+
+    (f(z) - \eta f(\tilde y))\, \nabla_\theta \log p_\theta(z) + \eta\, \nabla_\theta f(y) - \eta\, \nabla_\theta f(\tilde y)"""
     def control(l, perturbed, own, draw):
         t = own["log_tau"].exp()
         relaxed = lambda node, n: node.relaxed(n[0], t)
@@ -168,6 +181,9 @@ def _networks(x, nodes, hidden, **options):
 @register("relax", reference="Grathwohl, Choi, Wu, Roeder and Duvenaud 2018", unbiased=True, differentiable=False,
           evaluations="1", noises=lambda **o: 2, init=_networks, hidden=50)
 def relax_estimator(cost, params, x, noise, own, state, step, hidden):
+    r"""As REBAR, with a learned network added to the control variate, which helps where f relaxes badly.
+
+    (f(z) - c_\phi(\tilde y))\, \nabla_\theta \log p_\theta(z) + \nabla_\theta c_\phi(y) - \nabla_\theta c_\phi(\tilde y)"""
     def control(l, perturbed, own, draw):
         y = perturbed.relaxed(0.0, own["log_tau"].exp())
         y = y.reshape(y.shape[0], -1)

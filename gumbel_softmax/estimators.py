@@ -242,6 +242,9 @@ def _discover(cost, params, x):
 
 @register("exact", reference="enumeration of all states", unbiased=True, differentiable=False, evaluations="all states")
 def exact(cost, params, x, noise, own, state, step):
+    r"""The gradient itself, where all states can be counted: for tests and for the laboratory.
+
+    \sum_z \nabla_\theta\, p_\theta(z)\, f(z)"""
     nodes, B = _discover(cost, params, x)
     joint = joint_states(nodes)
     S = len(joint[0])
@@ -285,6 +288,9 @@ def _temperature(tau, own, step): return 0.1 + own["raw_tau"].exp().log1p() if t
 @register("gumbel-softmax", reference="Jang, Gu and Poole 2017; Maddison, Mnih and Teh 2017", unbiased=False,
           differentiable=True, tau=1.0, init=_learned, domains=_or_learned)
 def gumbel_softmax_estimator(cost, params, x, noise, own, state, step, tau):
+    r"""The first choice where the cost can take a relaxed sample: little variance, and a bias that falls with τ.
+
+    \nabla_\theta f(y), \quad y = \mathrm{softmax}((\log \pi_\theta + g)/\tau)"""
     tau = _temperature(tau, own, step)
     f, _ = run(cost, params, x, noise, lambda node, n: node.relaxed(n[0], tau))
     return f, state, {"cost": f.detach(), "tau": tau}
@@ -292,6 +298,9 @@ def gumbel_softmax_estimator(cost, params, x, noise, own, state, step, tau):
 @register("st-gumbel-softmax", reference="Jang, Gu and Poole 2017", unbiased=False, differentiable=True, tau=1.0, init=_learned,
           domains=_or_learned)
 def st_gumbel_softmax(cost, params, x, noise, own, state, step, tau):
+    r"""Where the cost must see hard samples: one-hot forward, the relaxed sample's gradient backward.
+
+    \nabla_\theta z \approx \nabla_\theta y, \quad z = \mathrm{one\_hot}(\arg\max_i\, (\log \pi_i + g_i))"""
     tau = _temperature(tau, own, step)
     f, _ = run(cost, params, x, noise, lambda node, n: through(node.hard(n[0]), node.relaxed(n[0], tau)))
     return f, state, {"cost": f.detach(), "tau": tau}
@@ -300,6 +309,9 @@ def st_gumbel_softmax(cost, params, x, noise, own, state, step, tau):
 @register("decoupled-st-gumbel-softmax", reference="Shah, Yan, Mozer and Liu 2024", unbiased=False, differentiable=True,
           tau=0.5, tau_backward=1.0)
 def decoupled_st_gumbel_softmax(cost, params, x, noise, own, state, step, tau, tau_backward):
+    r"""To set the temperature of what the cost sees apart from that of the gradient.
+
+    \nabla_\theta y_\tau \approx \nabla_\theta y_{\tau'}"""
     forward, backward = at(tau, step), at(tau_backward, step)
     f, _ = run(cost, params, x, noise, lambda node, n: through(node.relaxed(n[0], forward), node.relaxed(n[0], backward)))
     return f, state, {"cost": f.detach(), "tau": forward}
@@ -312,11 +324,17 @@ def steepening(step, epoch=500, rate=0.04, most=5.0):
 
 @register("st", reference="Bengio, Léonard and Courville 2013", unbiased=False, differentiable=True)
 def st(cost, params, x, noise, own, state, step):
+    r"""The cheapest with hard samples, and without a temperature; exact where the cost is linear in z.
+
+    \nabla_\theta z \approx \nabla_\theta \mu_\theta"""
     f, _ = run(cost, params, x, noise, lambda node, n: through(node.hard(n[0]), node.mean))
     return f, state, {"cost": f.detach()}
 
 @register("annealed-st", reference="Chung, Ahn and Bengio 2017", unbiased=False, differentiable=True, slope=steepening)
 def annealed_st(cost, params, x, noise, own, state, step, slope):
+    r"""Straight-through with a slope that grows during training, towards the step of the hard sample.
+
+    \nabla_\theta z \approx \nabla_\theta\, \mathrm{softmax}(s_t \log \pi_\theta)"""
     slope = at(slope, step)
     steep = lambda node: type(node)(node.logits * slope).mean
     f, _ = run(cost, params, x, noise, lambda node, n: through(node.hard(n[0]), steep(node)))
@@ -331,6 +349,9 @@ def _as_classes(node, z):
 
 @register("reinmax", reference="Liu, Dong, Liu, Yu and Gao 2023", unbiased=False, differentiable=True, tau=1.0)
 def reinmax(cost, params, x, noise, own, state, step, tau):
+    r"""Straight-through to second order at the same price: exact where the cost is quadratic in z.
+
+    \nabla_\theta z \approx 2 \nabla_\theta \pi_1 - \tfrac12 \nabla_\theta \pi, \quad \pi_1 = (\pi + z)/2"""
     t = at(tau, step)
     def sampler(node, n):
         logits, D, back = _as_classes(node, node.hard(n[0]))
@@ -342,6 +363,9 @@ def reinmax(cost, params, x, noise, own, state, step, tau):
 
 @register("gst", reference="Fan, Chen, Rudnicky and Xu 2022", unbiased=False, differentiable=True, tau=0.5, gap=1.0)
 def gst(cost, params, x, noise, own, state, step, tau, gap):
+    r"""Hard samples without Gumbel noise in the gradient: logits are moved until the drawn class wins by a gap.
+
+    \nabla_\theta z \approx \nabla_\theta\, \mathrm{softmax}((\log \pi_\theta + m_1 - m_2)/\tau)"""
     t = at(tau, step)
     def sampler(node, n):
         logits, D, back = _as_classes(node, node.hard(n[0]))
@@ -368,6 +392,9 @@ def conditional_logistic(logits, z, noise):
 @register("gumbel-rao", reference="Paulus, Maddison and Krause 2021", unbiased=False, differentiable=True,
           noises=lambda K, **o: 1 + K, tau=1.0, K=10)
 def gumbel_rao(cost, params, x, noise, own, state, step, tau, K):
+    r"""ST Gumbel-Softmax with less variance, for K more noise draws and no more evaluations of the cost.
+
+    \nabla_\theta z \approx \nabla_\theta\, \tfrac1K \textstyle\sum_k y_k, \quad y_k \sim p(y \mid z)"""
     t = at(tau, step)
     def sampler(node, n):
         z = node.hard(n[0])

@@ -34,6 +34,9 @@ def gated(state, normalise=True):
 # %% ../nbs/02a_score_function.ipynb #63bcd36e
 @register("sf", reference="Williams 1992", unbiased=True, differentiable=False, init=averages, decay=0.9, normalise=True)
 def sf(cost, params, x, noise, own, state, step, decay, normalise):
+    r"""For any cost, differentiable or not; its variance is the price.
+
+    (f(z) - \bar f)\, \nabla_\theta \log p_\theta(z)"""
     f, draw = run(cost, params, x, noise, gated(state, normalise))
     signal = (f - state["mean"]).detach()
     return f + signal * log_prob(draw), updated(state, f, decay), {"cost": f.detach()}
@@ -50,6 +53,9 @@ def _network(x, nodes, hidden, **options):
 @register("nvil", reference="Mnih and Gregor 2014", unbiased=True, differentiable=False, init=_network, decay=0.9,
           normalise=True, hidden=100)
 def nvil(cost, params, x, noise, own, state, step, decay, normalise, hidden):
+    r"""The score function where costs differ from input to input: a small network learns what to expect.
+
+    (f(z) - \bar f - b_\psi(x))\, \nabla_\theta \log p_\theta(z)"""
     f, draw = run(cost, params, x, noise, gated(state, normalise))
     centred = (f - state["mean"]).detach()
     b = (tree_leaves(x)[0].flatten(1) @ own["w1"] + own["b1"]).tanh() @ own["w2"]
@@ -70,6 +76,9 @@ def slopes(cost, params, x, noise, sampler, like):
 @register("muprop", reference="Gu, Levine, Sutskever and Mnih 2016", unbiased=True, differentiable=True, evaluations="2",
           init=averages, decay=0.9, normalise=True)
 def muprop(cost, params, x, noise, own, state, step, decay, normalise):
+    r"""Unbiased, with the cost's derivative at the mean as a control variate; good where the cost is nearly linear.
+
+    (f(z) - f(\bar z) - f'(\bar z)(z - \bar z))\, \nabla_\theta \log p_\theta(z) + f'(\bar z)\, \nabla_\theta \bar z"""
     f, draw = run(cost, params, x, noise, gated(state, normalise))
     d, f_bar, z_bar = slopes(cost, params, x, None, lambda node, n: node.mean, draw.samples)
     surrogate, signals = f, []
@@ -82,6 +91,9 @@ def muprop(cost, params, x, noise, own, state, step, decay, normalise):
 @register("darn", reference="Gregor, Danihelka, Mnih, Blundell and Wierstra 2014", unbiased=False, differentiable=True,
           evaluations="2", init=averages, decay=0.9, normalise=True, summed=False)
 def darn(cost, params, x, noise, own, state, step, decay, normalise, summed):
+    r"""Of historical interest: exact for quadratic costs of Bernoulli variables, biased elsewhere.
+
+    \textstyle\sum_i f'_i(z)\,(z_i - \tfrac1k)\, \nabla_\theta \log p_\theta(z_i)"""
     f, draw = run(cost, params, x, noise, gated(state, normalise))
     d, _, _ = slopes(cost, params, x, noise, lambda node, n: through(node.hard(n[0]), node.mean), draw.samples)
     surrogate, total = f, 0
@@ -99,6 +111,9 @@ def _several(m, **options): return m
 @register("rloo", reference="Kool, van Hoof and Welling 2019; Mnih and Rezende 2016", unbiased=True, differentiable=False,
           evaluations="m", samples=_several, m=4)
 def rloo(cost, params, x, noise, own, state, step, m):
+    r"""For any cost, where m evaluations can be paid: the others' mean cost is a baseline that needs no learning.
+
+    \tfrac1m \textstyle\sum_i \big(f(z_i) - \tfrac{1}{m-1} \sum_{j \neq i} f(z_j)\big)\, \nabla_\theta \log p_\theta(z_i)"""
     f, draw = run(cost, params, copies(x, m), noise, hard)
     fs = f.detach().view(m, -1)
     signal = (fs - fs.mean(0)) * m / (m - 1)
@@ -107,6 +122,10 @@ def rloo(cost, params, x, noise, own, state, step, m):
 @register("vimco", reference="Mnih and Rezende 2016", unbiased=True, differentiable=False, evaluations="m",
           samples=_several, m=4)
 def vimco(cost, params, x, noise, own, state, step, m):
+    r"""For bounds with m samples, where the cost is a negative log-weight.
+
+    \nabla_\theta L + \textstyle\sum_i (L - L_{-i})\, \nabla_\theta \log p_\theta(z_i), \quad
+    L = \log \tfrac1m \textstyle\sum_i e^{-f(z_i)}"""
     if getattr(cost, "analytic_kl", False):
         raise ValueError("vimco needs log-weights: give the model a sampled KL; an analytic one inside the log is no bound")
     f, draw = run(cost, params, copies(x, m), noise, hard)
