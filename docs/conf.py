@@ -9,6 +9,7 @@ html_context = {"default_mode": "auto"}
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
+html_show_search_summary = False  # it fetches pages, which a browser does not allow for a site on disk
 nb_execution_mode = "off"  # the notebooks carry their outputs
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "fieldlist"]
 myst_heading_anchors = 3
