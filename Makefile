@@ -6,7 +6,7 @@ export DVC_NO_ANALYTICS := 1
 READY  := $(VENV)/.ready
 SOURCES = nbs/*.ipynb nbs/experiments/*.ipynb gumbel_softmax/*.py README.md code.yaml
 
-.PHONY: help reproduce smoke status estimate test lab docs outputs readme prepare clean
+.PHONY: help reproduce smoke status estimate test lab docs docs-serve outputs readme prepare clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -47,6 +47,9 @@ lab: $(READY)  ## open the notebooks in JupyterLab
 
 docs: $(READY)  ## build the site into docs/_build
 	python docs/build.py
+
+docs-serve: docs  ## build the site and show it at http://127.0.0.1:8000
+	python -m http.server 8000 --bind 127.0.0.1 --directory docs/_build/html
 
 outputs: $(READY)  ## run the library notebooks anew and save their outputs
 	python -m gumbel_softmax.pipeline outputs

@@ -41,11 +41,10 @@ def rewrite(text, here):
         elif found.parent == ROOT / "nbs" and found.suffix == ".ipynb": new = found.name
         elif found.is_relative_to(RESULTS / "figures"): new = f"figures/{found.name}"
         elif found.is_dir() or found == ROOT / "nbs": new = "gallery.md"
-        else: return f"{match[1]}"  # no page of the site: its words stay
+        else: return match[1].lstrip("![")  # no page of the site: its words stay
         up = "../" if here != ROOT / "nbs" else ""
         return f"{match[1]}]({up}{new}{'#' + anchor if anchor else ''})"
-    text = re.sub(r"(!?\[[^\]]*)\]\(([^)\s]+)\)", lambda m: link(m) if link(m) != m[1] else m[1].lstrip("!["), text)
-    return text
+    return re.sub(r"(!?\[[^\]]*)\]\(([^)\s]+)\)", link, text)
 
 
 def clean(nb, here):
@@ -59,7 +58,7 @@ def clean(nb, here):
     return nb
 
 
-def interface(stem, source):
+def interface(source):
     "The public names of a chapter's module with their signatures and first lines"
     name = re.search(r"#\|\s*default_exp\s+(\w+)", source)
     if not name: return []
@@ -77,9 +76,10 @@ def interface(stem, source):
 
 def chapters():
     for source in sorted((ROOT / "nbs").glob("[0-9]*.ipynb")):
-        text = source.read_text()
-        nb = clean(nbformat.read(source, 4), source.parent)
-        nb.cells += interface(source.stem, json.loads(text) and "\n".join("".join(c["source"]) for c in json.loads(text)["cells"]))
+        nb = nbformat.read(source, 4)
+        extra = interface("\n".join(c.source for c in nb.cells))
+        nb = clean(nb, source.parent)
+        nb.cells += extra
         nbformat.write(nb, PAGES / source.name)
         yield source.stem
 
@@ -99,7 +99,8 @@ def gallery():
         figures = [Path(o).name for o in outs if o.endswith(".png") and (RESULTS / "figures" / Path(o).name).exists()]
         made_by = next((Path(o).stem for o in outs if o.endswith(".ipynb")), None)
         if not figures or not (PAGES / "results" / f"{made_by}.ipynb").exists(): continue
-        parts.append(f"## {stage['desc']}\n")
+        nb = nbformat.read(PAGES / "results" / f"{made_by}.ipynb", 4)
+        parts.append(f"## {title(nb)}\n\n{stage['desc']}.\n")
         parts += [f"[![{stage['desc']}](figures/{name})](results/{made_by}.ipynb)\n" for name in figures]
     (PAGES / "gallery.md").write_text("\n".join(parts))
 
@@ -115,8 +116,8 @@ def reference():
     for name, e in estimators.items():
         use, _, formula = inspect.getdoc(e.function).partition("\n\n")
         parts.append(f"## `{name}`\n\n{use}\n\n$$\n{formula}\n$$\n")
-        facts = {"reference": e.reference, "bias": "none" if e.unbiased else "biased", "evaluations of the cost": e.evaluations,
-                 "differentiates the cost": "yes" if e.differentiable else "no",
+        facts = {"reference": e.reference, "bias": "none" if e.unbiased else "biased", "evaluations": f"{e.evaluations} of the cost",
+                 "cost": "differentiable in z" if e.differentiable else "any",
                  "options": ", ".join(f"`{k}={getattr(v, '__name__', repr(v))}`" for k, v in e.options.items()) or "none"}
         for problem in ("two layers, Bernoulli", "two layers, categorical"):
             if r := measured.get(name, {}).get(problem):
