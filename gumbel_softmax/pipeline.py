@@ -53,8 +53,9 @@ def schema():
                         **{k: _whole(1) for k in ("steps", "every", "held", "kernel", "z")}, "race": _or_null(_race),
                         **{k: _some(_whole(least)) for k, least in (("seeds", 0), ("batch", 1), ("channels", 1))},
                         "alphas": _some(_number(0)), "lr": _number(1e-9), "digits": _or_null(_whole(200))},
+                    "reading": {"steps": _whole(1), "every": _whole(1)},
                     "speed": {"classes": _some(_whole(2)), "steps": _whole(1), "repeats": _whole(1), "batch": _some(_whole(1))},
-                    "minutes": {k: _number(0) for k in ("calibration", "lab", "benchmarks", "semi_supervised", "others")}}}
+                    "minutes": dict.fromkeys(("calibration", "lab", "benchmarks", "reading", "semi_supervised", "others"), _number(0))}}
 
 def check(file, got, wanted, above=""):
     "Refuse what is unknown, missing or of the wrong kind, with the file and the key"

@@ -33,6 +33,7 @@ class Layer:
     size: int = 1
     kernel: int = 1
     joined: int = 0      # classes, where y shifts what the layer makes
+    spread: float = 1.0  # of these shifts, at the start
     relu: bool = True
 
     def parameters(self, name, generator):
@@ -41,7 +42,7 @@ class Layer:
         fan = self.inputs * self.kernel**2 / (4 if self.kind == "up" else 1)  # inputs that reach an output
         gain = math.sqrt((2 if self.relu else 0.1) / fan)
         made = {f"{name}.w": torch.randn(shape, generator=generator) * gain, f"{name}.b": torch.zeros(self.outputs)}
-        if self.joined: made[f"{name}.y"] = torch.randn(self.joined, self.outputs, generator=generator)
+        if self.joined: made[f"{name}.y"] = self.spread * torch.randn(self.joined, self.outputs, generator=generator)
         return made
 
     def __call__(self, params, name, h):
@@ -63,6 +64,7 @@ class SemiSupervisedVAE:
     kernel: int = 5
     z: int = 10
     classes: int = 10
+    spread: float = 1.0
 
     def __post_init__(self):
         for name, least in (("kernel", 1), ("z", 1), ("classes", 2)):
@@ -76,10 +78,10 @@ class SemiSupervisedVAE:
         "The layers of the three networks"
         (a, b, c), k, n = self.channels, self.kernel, self.classes
         def down(last, joined=0):
-            return [Layer("conv", 1, a, 14, k), Layer("conv", a, b, 7, k), Layer("conv", b, c, 4, k, joined),
+            return [Layer("conv", 1, a, 14, k), Layer("conv", a, b, 7, k), Layer("conv", b, c, 4, k, joined, self.spread),
                     Layer("dense", c * 16, last, relu=False)]
-        up = [Layer("dense", self.z, c * 16, 4, joined=n), Layer("up", c, b, 7, k), Layer("up", b, a, 14, k),
-              Layer("up", a, 1, 28, k, relu=False)]
+        up = [Layer("dense", self.z, c * 16, 4, joined=n, spread=self.spread), Layer("up", c, b, 7, k),
+              Layer("up", b, a, 14, k), Layer("up", a, 1, 28, k, relu=False)]
         return {"q(y|x)": down(n), "q(z|x,y)": down(2 * self.z, n), "p(x|y,z)": up}
 
     def parameters(self, generator):
