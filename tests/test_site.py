@@ -1,5 +1,7 @@
 "The site in a real browser, from its files and without a network; screenshots go to runs/screenshots."
 import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -12,8 +14,6 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this ma
 
 @pytest.fixture(scope="module")
 def site(root):
-    import subprocess
-    import sys
     done = subprocess.run([sys.executable, "docs/build.py"], cwd=root, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return root / "docs" / "_build" / "html"
@@ -31,15 +31,16 @@ def browser():
 def visit(browser, site):
     "Open a page; at the end nothing may have left the site and nothing may have gone wrong"
     contexts, troubles = [], []
-    def opened(page, width=1400, scheme="light"):
+    def opened(page, width=1400, scheme="light", query=""):
+        inside = ("file:", "data:", "blob:")
         context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion="reduce",
                                       offline=True)
         contexts.append(context)
         tab = context.new_page()
         tab.on("pageerror", lambda error: troubles.append(f"{page}: {error}"))
         tab.on("console", lambda m: troubles.append(f"{page}: {m.text}") if m.type in ("error", "warning") else None)
-        tab.on("request", lambda r: None if r.url.startswith(("file:", "data:", "blob:")) else troubles.append(f"{page}: {r.url}"))
-        tab.goto((site / page).as_uri() if "?" not in page else (site / page.split("?")[0]).as_uri() + "?" + page.split("?")[1])
+        tab.on("request", lambda r: None if r.url.startswith(inside) else troubles.append(f"{page}: {r.url}"))
+        tab.goto((site / page).as_uri() + query)
         tab.wait_for_load_state("load")
         return tab
     yield opened
@@ -73,7 +74,7 @@ def test_every_page_loads_fits_and_has_its_math(visit, site, root):
 
 
 def test_search_finds_the_distribution(visit):
-    tab = visit("search.html?q=GumbelSoftmax")
+    tab = visit("search.html", query="?q=GumbelSoftmax")
     tab.wait_for_selector("#search-results li", timeout=20_000)
     assert "The Gumbel-Softmax distribution" in tab.locator("#search-results").inner_text()
 
