@@ -52,6 +52,7 @@ def clean(nb, here):
     kept = []
     for c in nb.cells:
         if re.match(r"#\|\s*(hide|default_exp)\b", c.source): continue
+        if c.source.startswith("#| echo: false"): c.metadata["tags"] = ["remove-input"]
         c.source = re.sub(r"(?m)^#\|\s*\w+.*\n?", "", c.source) if c.cell_type == "code" else rewrite(c.source, here)
         kept.append(c)
     nb.cells = kept

@@ -157,6 +157,11 @@ def _output(cell):
     texts = [o.get("text") or o.get("data", {}).get("text/plain", "") for o in cell.get("outputs", [])]
     return "".join("".join(t) for t in texts).strip()
 
+def _displayed(cell):
+    "Markdown outputs of a code cell"
+    shown = (o.get("data", {}).get("text/markdown", "") for o in cell.get("outputs", []))
+    return "\n\n".join("".join(text) for text in shown if text)
+
 def markdown(nb):
     "A notebook as Markdown"
     parts = []
@@ -164,6 +169,7 @@ def markdown(nb):
         source = "".join(cell.source).strip()
         if not source or re.match(r"#\|\s*(hide|default_exp|export)", source): continue
         if cell.cell_type == "markdown": parts.append(re.sub(r"\]\((?!\w+:|#)", "](nbs/", source).replace("](nbs/../", "]("))
+        elif source.startswith("#| echo: false"): parts.append(_displayed(cell))
         else:
             parts.append(f"```python\n{source}\n```")
             if _output(cell): parts.append(f"```\n{_output(cell)}\n```")

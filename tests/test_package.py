@@ -29,6 +29,25 @@ def wheel(root, tmp_path_factory):
     return next(out.glob("*.whl"))
 
 
+def test_readme_shows_the_results_as_they_are(root, monkeypatch):
+    "What index.ipynb displays is made from results; README.md is made from index.ipynb"
+    import nbformat
+
+    from gumbel_softmax.pipeline import markdown
+    monkeypatch.chdir(root)
+    index = nbformat.read(root / "nbs" / "index.ipynb", 4)
+    assert markdown(index) == (root / "README.md").read_text()
+    names, shown = {}, 0
+    for cell in index.cells:
+        if not cell.source.startswith("#| echo: false"): continue
+        body, _, last = cell.source.rpartition("\nMarkdown(")
+        exec(body, names)
+        said = eval("Markdown(" + last, names).data
+        assert said == cell.outputs[0].data["text/markdown"], "run `make outputs`"
+        shown += 1
+    assert shown == 2
+
+
 def test_the_wheel_needs_torch_alone(wheel, root, run, tmp_path):
     run(sys.executable, "-m", "venv", tmp_path / "venv")
     python = tmp_path / "venv" / "bin" / "python"
@@ -43,5 +62,6 @@ def test_the_wheel_has_what_it_should(wheel):
     import zipfile
     names = zipfile.ZipFile(wheel).namelist()
     assert {n for n in names if "dist-info" not in n} == {f"gumbel_softmax/{n}.py" for n in (
-        "__init__", "_modidx", "cluster", "coupled", "data", "density", "distribution", "estimators", "evaluation", "figures",
-        "fingerprints", "lab", "models", "moments", "pipeline", "score_function", "training")}
+        "__init__", "_modidx", "cells", "cluster", "coupled", "data", "density", "distribution", "estimators", "evaluation",
+        "figures", "fingerprints", "graphs", "lab", "models", "moments", "pipeline", "score_function", "semi_supervised",
+        "training")}
