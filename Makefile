@@ -6,7 +6,7 @@ export DVC_NO_ANALYTICS := 1
 READY  := $(VENV)/.ready
 SOURCES = nbs/*.ipynb nbs/experiments/*.ipynb gumbel_softmax/*.py README.md code.yaml
 
-.PHONY: help reproduce smoke status estimate test lab docs docs-serve outputs readme prepare clean
+.PHONY: help reproduce smoke status estimate test drill lab docs docs-serve outputs readme prepare clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -41,6 +41,9 @@ test: $(READY)  ## notebooks exported and clean, linted, executed; then pytest
 	ruff check nbs tests
 	nbdev_test --n_workers 2 --do_print
 	python -m pytest
+
+drill: $(READY)  ## kill it, damage its files, fill its disk, fuzz it: the long part of the tests, with a table at the end
+	DRILL_EXAMPLES=10000 python -m pytest tests/test_drill.py -m "drill or not drill"
 
 lab: $(READY)  ## open the notebooks in JupyterLab
 	jupyter lab nbs

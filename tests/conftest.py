@@ -42,3 +42,21 @@ def run():
         if ok: assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
         return done
     return run
+
+
+TRIED = {}
+
+
+@pytest.fixture
+def tally():
+    "Count what the drill tries; a test that fails has lost something, and its name says what"
+    def count(what, times=1): TRIED[what] = TRIED.get(what, 0) + times
+    return count
+
+
+def pytest_terminal_summary(terminalreporter):
+    if not TRIED: return
+    failed = {r.nodeid for r in terminalreporter.stats.get("failed", []) if "test_drill" in r.nodeid}
+    terminalreporter.write_sep("-", "what the drill tried, and how often")
+    for what, times in sorted(TRIED.items()): terminalreporter.write_line(f"{times:8}  {what}")
+    terminalreporter.write_line("lost: " + (", ".join(sorted(failed)) or "nothing"))
