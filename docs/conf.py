@@ -1,6 +1,8 @@
 "Sphinx's configuration; `docs/build.py` gathers the pages."
 project = "gumbel_softmax"
 html_title = "gumbel_softmax"
+author = "the gumbel_softmax authors"
+copyright = "2026 onwards, the gumbel_softmax authors"
 extensions = ["myst_nb", "sphinx-mathjax-offline"]
 html_theme = "sphinx_book_theme"
 html_theme_options = {"navbar_persistent": [], "show_navbar_depth": 1, "use_download_button": False, "use_fullscreen_button": False,
