@@ -47,11 +47,9 @@ def run():
 TRIED = {}
 
 
-@pytest.fixture
-def tally():
+def tally(what, times=1):
     "Count what the drill tries; a test that fails has lost something, and its name says what"
-    def count(what, times=1): TRIED[what] = TRIED.get(what, 0) + times
-    return count
+    TRIED[what] = TRIED.get(what, 0) + times
 
 
 def pytest_terminal_summary(terminalreporter):

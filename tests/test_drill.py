@@ -16,6 +16,7 @@ import psutil
 import pytest
 import torch
 import yaml
+from conftest import tally
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -46,7 +47,7 @@ TAUS, SCALES = (1e-8, 1e-4, 1.0, 1e4, 1e8), (0.0, 1.0, 1e4, 1e30)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
-def test_samples_at_extreme_temperatures_and_logits(dtype, tally):
+def test_samples_at_extreme_temperatures_and_logits(dtype):
     "No NaN in a sample or its gradient; and the float64 reference where the numbers fit"
     for tau, scale, hard in itertools.product(TAUS, SCALES, (False, True)):
         logits = (torch.randn(50, 7, generator=seeded(0)) * scale).to(dtype)
@@ -66,7 +67,7 @@ def test_samples_at_extreme_temperatures_and_logits(dtype, tally):
 
 
 @pytest.mark.parametrize("k", [2, 10, 1000, 100_000])
-def test_many_classes(k, tally):
+def test_many_classes(k):
     y = gumbel_softmax(torch.zeros(2, k), 0.7, generator=seeded(0))
     assert (y.sum(-1) - 1).abs().max() < 1e-4
     d = GumbelSoftmax(0.5, logits=torch.randn(k, generator=seeded(0)))
@@ -76,7 +77,7 @@ def test_many_classes(k, tally):
 
 @pytest.mark.parametrize("tau", [1e-8, 1e-3, 1.0, 1e3, 1e8])
 @pytest.mark.parametrize("probs", [(0.5, 0.5), (1.0, 0.0), (0.2, 0.3, 0.5), (1e-30, 1.0)])
-def test_a_property_is_a_number_or_an_error_that_names_its_argument(tau, probs, tally):
+def test_a_property_is_a_number_or_an_error_that_names_its_argument(tau, probs):
     d = GumbelSoftmax(tau, probs=torch.tensor(probs))
     for what in ("mean", "variance", "entropy"):
         try: v = getattr(d, what)
@@ -93,7 +94,7 @@ def test_a_property_is_a_number_or_an_error_that_names_its_argument(tau, probs, 
 
 
 @pytest.mark.parametrize("name", [n for n in estimators if n != "exact"])
-def test_estimators_at_extreme_logits(name, tally):
+def test_estimators_at_extreme_logits(name):
     for kind, scale in itertools.product((Bernoulli, Categorical), SCALES):
         if name == ("arm" if kind is Categorical else "arsm"): continue
         p = torch.nn.Parameter(torch.randn(4, 3, generator=seeded(0)) * scale)
@@ -111,6 +112,7 @@ def test_estimators_at_extreme_logits(name, tally):
 @given(st.integers(1, 20), st.integers(2, 30), seeds, st.floats(1e-2, 1e2), st.floats(0, 30))
 def test_fuzz_density(n, k, seed, tau, scale):
     "Samples have a finite density, equal to the density of their logarithm less the sum of logarithms"
+    tally("fuzz: density")
     logits = torch.randn(n, k, generator=seeded(seed), dtype=torch.float64) * scale
     log_d = LogGumbelSoftmax(tau, logits=logits)
     log_y = log_d.rsample()
@@ -127,6 +129,7 @@ def test_fuzz_density(n, k, seed, tau, scale):
 @given(st.floats(allow_nan=True, allow_infinity=True))
 def test_fuzz_temperatures(tau):
     "A temperature is above zero (infinity is the uniform limit), or refused by its name"
+    tally("fuzz: temperatures")
     if tau > 0:
         try: assert gumbel_softmax(torch.zeros(3), tau).isfinite().all()
         except ValueError as e: assert "overflows" in str(e) or "tau" in str(e)
@@ -137,6 +140,7 @@ def test_fuzz_temperatures(tau):
 @fuzz
 @given(st.floats(-1, 2), st.integers(-3, 5000), st.integers(0, 10**7), st.floats(0.01, 1))
 def test_fuzz_schedules(r, N, t, low):
+    tally("fuzz: schedules")
     try: tau = annealed_temperature(r, N, low)(t)
     except ValueError as e: assert re.search(r"\b[rN] must", str(e)) and (r < 0 or N < 1)
     else: assert low <= tau <= max(low, 1.0)
@@ -150,6 +154,7 @@ anything = st.recursive(st.none() | st.booleans() | st.integers(-5, 5) | st.floa
 @given(anything, st.sampled_from(["profile", "tasks", "estimators", "data", "device", "ways", "extended"]))
 def test_fuzz_parameters(value, key):
     "Whatever stands in params.yaml is accepted or refused with the file and the key"
+    tally("fuzz: parameters")
     good = yaml.safe_load((data.root() / "params.yaml").read_text())
     try: pipeline.check("params.yaml", {**good, key: value}, pipeline.schema()["params.yaml"])
     except ValueError as e: assert str(e).startswith("params.yaml: ") and key in str(e)
@@ -158,6 +163,7 @@ def test_fuzz_parameters(value, key):
 @fuzz
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=200), st.integers(1, 20), seeds)
 def test_fuzz_labelled(labels, each, seed):
+    tally("fuzz: labels")
     labels = torch.tensor(labels)
     try: chosen = data.labelled(labels, each, seed)
     except ValueError as e: assert "smallest class" in str(e)
@@ -180,7 +186,7 @@ print(hashlib.sha256(flat.numpy().tobytes()).hexdigest(), flat.double().norm().i
 """
 
 
-def test_the_same_twice_and_close_with_another_number_of_threads(run, tally):
+def test_the_same_twice_and_close_with_another_number_of_threads(run):
     said = [run(sys.executable, "-c", TWICE, str(n)).stdout.split() for n in (1, 1, 2, 2)]
     assert said[0] == said[1] and said[2] == said[3]  # the same bits for the same number of threads
     assert abs(float(said[0][1]) / float(said[2][1]) - 1) < 1e-4  # what is promised for another
@@ -189,7 +195,7 @@ def test_the_same_twice_and_close_with_another_number_of_threads(run, tally):
 
 # Trust
 
-def test_nothing_is_unpickled_unpacked_or_built_into_a_shell(root, tally):
+def test_nothing_is_unpickled_unpacked_or_built_into_a_shell(root):
     for file in sorted((root / "gumbel_softmax").glob("*.py")):
         text = file.read_text()
         for load in re.findall(r"torch\.load\([^\n]*", text): assert "weights_only=True" in load
@@ -220,7 +226,7 @@ CELLS = ["train@smoke-vae-categorical-st", "train@smoke-sbn-bernoulli-muprop"]
 
 
 @pytest.mark.drill
-def test_every_file_that_is_read(smoke, run, tally):
+def test_every_file_that_is_read(smoke, run):
     "Damaged data and results are found, named and made again as they were; damaged parameters are refused by name"
     run(*REPRODUCE, *CELLS, cwd=smoke)
     made = [*sorted((smoke / "data" / "raw").iterdir()), *sorted((smoke / "data" / "binarised").iterdir()),
@@ -275,7 +281,7 @@ def moment(name, folder, wait):
 
 
 @pytest.mark.drill
-def test_killed_twenty_times(smoke, run, tmp_path, tally):
+def test_killed_twenty_times(smoke, run, tmp_path):
     "SIGKILL, SIGTERM and Ctrl-C at random and at chosen moments; each time the next run goes on, and the end is the same"
     other = tmp_path / "undisturbed"
     shutil.copytree(smoke, other, symlinks=True)
@@ -303,7 +309,7 @@ def test_killed_twenty_times(smoke, run, tmp_path, tally):
 # A full disk
 
 @pytest.mark.drill
-def test_a_full_disk_and_one_that_cannot_be_written(tmp_path, tally):
+def test_a_full_disk_and_one_that_cannot_be_written(tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "none", disk], capture_output=True).returncode:
