@@ -1,5 +1,6 @@
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,18 @@ def checkout(tmp_path):
     for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "copy"]):
         subprocess.run(["git", *identity, *command], cwd=copy, check=True)
     return copy
+
+
+@pytest.fixture
+def smoke(checkout):
+    "A checkout with the smoke profile, no results, and the digits at hand"
+    text = (checkout / "params.yaml").read_text().replace("profile: cpu", "profile: smoke")
+    (checkout / "params.yaml").write_text(text.replace("- folder: null", f"- folder: {ROOT / 'data' / 'raw'}", 1))
+    return checkout
+
+
+REPRODUCE = [sys.executable, "-m", "gumbel_softmax.pipeline", "reproduce"]
+CELLS = ["train@smoke-vae-categorical-st", "train@smoke-sbn-bernoulli-muprop"]
 
 
 @pytest.fixture

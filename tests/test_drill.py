@@ -12,11 +12,10 @@ import sys
 import time
 import warnings
 
-import psutil
 import pytest
 import torch
 import yaml
-from conftest import tally
+from conftest import CELLS, REPRODUCE, tally
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -214,17 +213,6 @@ def damaged(content):
     return {"flipped": flipped, "cut": content[:middle], "empty": b""}
 
 
-@pytest.fixture
-def smoke(checkout, root):
-    text = (checkout / "params.yaml").read_text().replace("profile: cpu", "profile: smoke")
-    (checkout / "params.yaml").write_text(text.replace("- folder: null", f"- folder: {root / 'data' / 'raw'}", 1))
-    return checkout
-
-
-REPRODUCE = [sys.executable, "-m", "gumbel_softmax.pipeline", "reproduce"]
-CELLS = ["train@smoke-vae-categorical-st", "train@smoke-sbn-bernoulli-muprop"]
-
-
 @pytest.mark.drill
 def test_every_file_that_is_read(smoke, run):
     "Damaged data and results are found, named and made again as they were; damaged parameters are refused by name"
@@ -261,9 +249,6 @@ def test_every_file_that_is_read(smoke, run):
 
 
 # Kill
-
-def group(process): return [process, *psutil.Process(process.pid).children(recursive=True)]
-
 
 def moment(name, folder, wait):
     "Wait for a moment in the life of a run: a download, a checkpoint half written, a result that is not in dvc.lock yet"

@@ -12,16 +12,9 @@ import time
 import psutil
 import pytest
 import yaml
+from conftest import CELLS, REPRODUCE
 
 from gumbel_softmax import pipeline
-
-
-@pytest.fixture
-def smoke(checkout, root):
-    "A checkout with the smoke profile, no results, and the digits at hand"
-    text = (checkout / "params.yaml").read_text().replace("profile: cpu", "profile: smoke")
-    (checkout / "params.yaml").write_text(text.replace("- folder: null", f"- folder: {root / 'data' / 'raw'}", 1))
-    return checkout
 
 
 def test_the_whole_pipeline_small(smoke, run):
@@ -75,10 +68,6 @@ def test_an_unknown_notebook_or_profile(smoke, run):
 
 
 def stale(run, folder): return {s for s in json.loads(run("dvc", "status", "--json", cwd=folder).stdout)}
-
-
-REPRODUCE = [sys.executable, "-m", "gumbel_softmax.pipeline", "reproduce"]
-CELLS = ["train@smoke-vae-categorical-st", "train@smoke-sbn-bernoulli-muprop"]
 
 
 def test_an_edit_makes_its_own_cells_stale_and_no_others(smoke, run):
