@@ -32,6 +32,8 @@ def _is(*types): return lambda v: isinstance(v, types), f"a {types[0].__name__}"
 _source = (lambda v: isinstance(v, dict) and len(v) == 1, "{kind: place}")
 _race = (lambda v: isinstance(v, list) and len(v) == 2 and all(_whole(1)[0](n) for n in v), "[pilot steps, settings kept]")
 
+_added = (lambda v: isinstance(v, dict) and all(_some(_number(0))[0](x) for x in v.values()), "{way: [alpha, ...]}, or {}")
+
 def schema():
     "What params.yaml and a profile may hold: for each key a test and what it takes"
     from gumbel_softmax.estimators import estimators
@@ -52,7 +54,7 @@ def schema():
                     "semi_supervised": {
                         **{k: _whole(1) for k in ("steps", "every", "held", "kernel", "z")}, "race": _or_null(_race),
                         **{k: _some(_whole(least)) for k, least in (("seeds", 0), ("batch", 1), ("channels", 1))},
-                        "alphas": _some(_number(0)), "lr": _number(1e-9), "digits": _or_null(_whole(200))},
+                        "alphas": _some(_number(0)), "added": _added, "lr": _number(1e-9), "digits": _or_null(_whole(200))},
                     "reading": {"steps": _whole(1), "every": _whole(1)},
                     "speed": {"classes": _some(_whole(2)), "steps": _whole(1), "repeats": _whole(1), "batch": _some(_whole(1))},
                     "minutes": dict.fromkeys(("calibration", "lab", "benchmarks", "reading", "semi_supervised", "others"),

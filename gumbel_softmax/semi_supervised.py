@@ -303,11 +303,12 @@ def analogies(model, params, rows=8):
     with torch.no_grad(): pixels = model.p_x({k: v.cpu() for k, v in params.items()}, y, z).sigmoid()
     return (pixels * 255).round().byte().view(rows, model.classes, -1).numpy()
 
-def race(run, size):
+def race(run, size, way):
     "All alphas for a pilot with the first seed, the best to the end: {alpha: run}, and the one with the best accuracy"
-    (pilot, kept), first = size["race"] or (size["steps"], len(size["alphas"])), size["seeds"][0]
+    alphas = [*size["alphas"], *size["added"].get(way, [])]
+    (pilot, kept), first = size["race"] or (size["steps"], len(alphas)), size["seeds"][0]
     score = lambda made: made[1][-1]["valid accuracy"]
-    tried = {alpha: run(alpha, pilot, first) for alpha in size["alphas"]}
+    tried = {alpha: run(alpha, pilot, first) for alpha in alphas}
     ended = {alpha: run(alpha, size["steps"], first) for alpha in sorted(tried, key=lambda a: -score(tried[a]))[:kept]}
     return {**tried, **ended}, max(ended, key=lambda a: score(ended[a]))
 
@@ -327,7 +328,7 @@ def row(way, size, digits, folder=None, progress=True):
     def run(alpha, steps, seed):
         return train(way, alpha, digits, model, steps=steps, seed=seed, lr=size["lr"], batch=tuple(size["batch"]),
                      every=size["every"], held=size["held"], folder=folder, progress=progress)
-    tried, alpha = race(run, size)
+    tried, alpha = race(run, size, way)
     first, *others = size["seeds"]
     runs = {first: tried[alpha], **{seed: run(alpha, size["steps"], seed) for seed in others}}
 
