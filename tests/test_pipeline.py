@@ -17,10 +17,10 @@ from gumbel_softmax import pipeline
 
 
 def test_the_whole_pipeline_small(smoke, run):
-    """Every kind of stage, with three of the paper's estimators and one other, two stages at a time; then nothing is left
+    """Every kind of stage, with two of the paper's estimators and one other, two stages at a time; then nothing is left
     to do; and executed again, figures and tables are the same bytes"""
     text = (smoke / "params.yaml").read_text()
-    for key, names in (("estimators", "sf, gumbel-softmax, st-gumbel-softmax"), ("extended", "rloo")):
+    for key, names in (("estimators", "gumbel-softmax, st-gumbel-softmax"), ("extended", "rloo")):
         text = re.sub(rf"(?m)^{key}: .*$", f"{key}: [{names}]", text)
     (smoke / "params.yaml").write_text(text)
     run(*REPRODUCE, "--scheduler", "local", cwd=smoke)
@@ -32,7 +32,7 @@ def test_the_whole_pipeline_small(smoke, run):
 
     wanted = yaml.safe_load((smoke / "dvc.lock").read_text())["stages"]
     made = [smoke / out["path"] for name, stage in wanted.items() if "smoke" in name for out in stage["outs"]]
-    assert len(made) > 60 and all(path.exists() for path in made)
+    assert len(made) > 50 and all(path.exists() for path in made)
     executed = (smoke / "results" / "smoke" / "notebooks" / "fig1_temperature.ipynb").read_bytes()
     assert not re.search(rb"papermill|execution_count\": [0-9]", executed)
     again = ("fig1", "fig3", "table1")
@@ -42,7 +42,7 @@ def test_the_whole_pipeline_small(smoke, run):
     plots = run("dvc", "plots", "show", cwd=smoke).stdout + (smoke / "runs" / "plots" / "index.html").read_text()
     assert "fig3_sbn" in plots and "http" not in plots
     shown = run("dvc", "metrics", "show", cwd=smoke).stdout
-    assert "nats" in shown and "vae-categorical-sf" in shown
+    assert "nats" in shown and "vae-categorical-st-gumbel-softmax" in shown
 
 
 def test_the_estimate_counts_what_is_missing(smoke, run):
