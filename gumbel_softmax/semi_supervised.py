@@ -6,8 +6,6 @@
 __all__ = ['WAYS', 'Layer', 'SemiSupervisedVAE', 'Digits', 'objective', 'classify', 'bounds', 'train', 'analogies', 'race', 'row']
 
 # %% ../nbs/05a_semi_supervised.ipynb #20f030c8
-import hashlib
-import json
 import math
 import time
 from dataclasses import dataclass
@@ -21,7 +19,7 @@ from .data import labelled, redraw
 from .distribution import annealed_temperature
 from .estimators import Categorical, estimators, prepare
 from .models import log_bernoulli
-from .training import keyed, restore, save, tuned
+from .training import _digest, keyed, restore, save, tuned
 
 # %% ../nbs/05a_semi_supervised.ipynb #f22c0804
 @dataclass(frozen=True)
@@ -259,8 +257,6 @@ class _Run:
         for k in self.saved: setattr(self, k, content[k])
 
 # %% ../nbs/05a_semi_supervised.ipynb #9c9ab108
-def _digest(what): return hashlib.sha256(json.dumps(what, sort_keys=True, default=str).encode()).hexdigest()
-
 def _code(way):
     "Fingerprints of the code that a run depends on"
     package = fingerprints.Package(Path(fingerprints.__file__).parent)

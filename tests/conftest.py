@@ -1,10 +1,13 @@
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import torch
+
+from gumbel_softmax import pipeline
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -21,18 +24,11 @@ def validation():
 
 
 @pytest.fixture
-def checkout(tmp_path):
+def checkout(tmp_path, monkeypatch):
     "A copy of the project's files as they are now, in a git repository of its own"
-    copy = tmp_path / "checkout"
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, capture_output=True, check=True)
-    for name in filter(None, listed.stdout.decode().split("\0")):
-        if (ROOT / name).is_file():
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            (copy / name).write_bytes((ROOT / name).read_bytes())
-    identity = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
-    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "copy"]):
-        subprocess.run(["git", *identity, *command], cwd=copy, check=True)
-    return copy
+    monkeypatch.chdir(ROOT)
+    pipeline.copy_to(tmp_path / "checkout")
+    return tmp_path / "checkout"
 
 
 @pytest.fixture
@@ -55,6 +51,22 @@ def run():
         if ok: assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
         return done
     return run
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+         "--no-first-run"]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    "The system's chromium; skipped where there is none"
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if CHROMIUM is None: pytest.skip("no chromium on this machine")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield browser
+        browser.close()
 
 
 TRIED = {}

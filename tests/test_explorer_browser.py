@@ -3,29 +3,13 @@ import math
 import os
 import random
 import re
-import shutil
 from pathlib import Path
 
 import pytest
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-
 HERE = Path(__file__).resolve().parent
 FOLDER = next((f for f in (HERE, HERE.parent / "docs" / "_static" / "explorer") if (f / "standalone.html").exists()), HERE)
 PAGE = (FOLDER / "standalone.html").as_uri()
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-           "--no-first-run"]
-
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -5,26 +5,12 @@ import sys
 
 import pytest
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-           "--no-first-run"]
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
-
 
 @pytest.fixture(scope="module")
 def site(root):
     done = subprocess.run([sys.executable, "docs/build.py"], cwd=root, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return root / "docs" / "_build" / "html"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
