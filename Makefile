@@ -43,7 +43,7 @@ test: $(READY)  ## notebooks exported and clean, linted, executed; then pytest
 	python -m pytest
 
 drill: $(READY)  ## kill it, damage its files, fill its disk, fuzz it: the long part of the tests, with a table at the end
-	DRILL_EXAMPLES=10000 python -m pytest tests/test_drill.py -m "drill or not drill"
+	DRILL_EXAMPLES=10000 python -m pytest tests/test_drill.py tests/test_data.py tests/test_distribution.py -m "not slow"
 
 lab: $(READY)  ## open the notebooks in JupyterLab
 	jupyter lab nbs

@@ -16,6 +16,7 @@ import os
 import subprocess
 import tarfile
 import tempfile
+import time
 import urllib.request
 from pathlib import Path
 
@@ -34,11 +35,12 @@ def sha256(data):
 def write_whole(path, data):
     "Write bytes so that the file is there whole or not at all"
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with open(part, "wb") as f: f.write(data); f.flush(); os.fsync(f.fileno())
         os.replace(part, path)
+    except OSError as e: raise OSError(e.errno, f"{e.strerror} (it was to hold {len(data)} bytes)", str(path)) from e
     finally: part.unlink(missing_ok=True)
 
 # %% ../nbs/04_data.ipynb #8efad5bb
@@ -48,13 +50,16 @@ def from_folder(folder, name):
         if path.exists(): return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     raise FileNotFoundError(f"no {name} and no {name}.gz in it")
 
-def from_https(url, name, *, timeout=30, limit=2**27):
-    "The file packed by gzip, below a URL"
+def from_https(url, name, *, timeout=30, patience=900, limit=2**27):
+    "The file packed by gzip, below a URL that is silent for at most `timeout` seconds, and done after `patience`"
     if not url.startswith("https://"): raise ValueError("only https is spoken")
+    until, data = time.monotonic() + patience, bytearray()
     with urllib.request.urlopen(f"{url.rstrip('/')}/{name}.gz", timeout=timeout) as answer:
         if not answer.geturl().startswith("https://"): raise ValueError(f"redirected to {answer.geturl()}")
-        data = answer.read(limit + 1)
-    if len(data) > limit: raise ValueError(f"more than {limit} bytes")
+        while part := answer.read1(2**20):
+            data += part
+            if len(data) > limit: raise ValueError(f"more than {limit} bytes")
+            if time.monotonic() > until: raise TimeoutError(f"{len(data)} bytes in {patience} seconds")
     return gzip.decompress(data)
 
 @functools.lru_cache(maxsize=1)

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import settings
 
 from gumbel_softmax import pipeline
 
 ROOT = Path(__file__).resolve().parent.parent
+fuzz = settings(max_examples=int(os.environ.get("DRILL_EXAMPLES", 100)), deadline=None)  # 10,000 in `make drill`
 
 
 @pytest.fixture(scope="session")
@@ -79,7 +81,7 @@ def tally(what, times=1):
 
 def pytest_terminal_summary(terminalreporter):
     if not TRIED: return
-    failed = {r.nodeid for r in terminalreporter.stats.get("failed", []) if "test_drill" in r.nodeid}
+    failed = {r.nodeid for kind in ("failed", "error") for r in terminalreporter.stats.get(kind, [])}
     terminalreporter.write_sep("-", "what the drill tried, and how often")
     for what, times in sorted(TRIED.items()): terminalreporter.write_line(f"{times:8}  {what}")
     terminalreporter.write_line("lost: " + (", ".join(sorted(failed)) or "nothing"))

@@ -4,7 +4,8 @@ import math
 import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import given, settings
+from conftest import fuzz, tally
+from hypothesis import given
 from hypothesis import strategies as st
 from torch.distributions import kl_divergence
 
@@ -25,9 +26,10 @@ shapes = st.lists(st.integers(1, 7), min_size=1, max_size=4)
 seeds = st.integers(0, 2**31)
 
 
-@settings(max_examples=100, deadline=None)
+@fuzz
 @given(shapes, st.data(), seeds, st.sampled_from(DTYPES), st.floats(0.05, 20), st.booleans(), st.integers(1, 400))
 def test_samples_lie_on_the_simplex(shape, data, seed, dtype, tau, hard, batch):
+    tally("fuzz: samples")
     shape = [batch, *shape]
     dim = data.draw(st.integers(-len(shape), len(shape) - 1))
     logits = (torch.randn(shape, generator=torch.Generator().manual_seed(seed)) * 3).to(dtype)
@@ -38,9 +40,10 @@ def test_samples_lie_on_the_simplex(shape, data, seed, dtype, tau, hard, batch):
     if hard: assert set(y.unique().tolist()) <= {0.0, 1.0}
 
 
-@settings(max_examples=100, deadline=None)
+@fuzz
 @given(st.integers(1, 300), st.integers(2, 12), seeds, st.floats(-50, 50), st.floats(0.1, 10))
 def test_invariance_to_a_shift_of_the_logits(n, k, seed, shift, tau):
+    tally("fuzz: shifts")
     g = torch.Generator().manual_seed(seed)
     logits, noise = torch.randn(n, k, dtype=torch.float64, generator=g), gumbel_noise((n, k), dtype=torch.float64, generator=g)
     soft, hard = (lambda l, h=h: gumbel_softmax(l, tau, h, noise=noise) for h in (False, True))
@@ -48,9 +51,10 @@ def test_invariance_to_a_shift_of_the_logits(n, k, seed, shift, tau):
     assert torch.equal(hard(logits), hard(logits + shift))
 
 
-@settings(max_examples=60, deadline=None)
+@fuzz
 @given(st.integers(1, 5), st.integers(1, 5), st.integers(1, 4), seeds)
 def test_a_tensor_of_temperatures_broadcasts(a, b, k, seed):
+    tally("fuzz: broadcasting")
     g = torch.Generator().manual_seed(seed)
     logits, tau = torch.randn(b, k, generator=g), torch.rand(a, 1, 1, generator=g) + 0.1
     noise = gumbel_noise((a, b, k), generator=g)
@@ -60,10 +64,11 @@ def test_a_tensor_of_temperatures_broadcasts(a, b, k, seed):
     assert gumbel_softmax(logits, tau).shape == (a, b, k)
 
 
-@settings(max_examples=60, deadline=None)
+@fuzz
 @given(st.sampled_from([GumbelSoftmax, LogGumbelSoftmax, STGumbelSoftmax]), st.lists(st.integers(1, 3), max_size=2),
        st.lists(st.integers(1, 3), max_size=2), st.integers(2, 5), seeds)
 def test_a_distribution_in_every_respect(kind, batch, sample, k, seed):
+    tally("fuzz: distributions")
     torch.manual_seed(seed)
     logits = torch.randn(*batch, k, dtype=torch.float64)
     d = kind(0.7, logits=logits)
