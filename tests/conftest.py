@@ -25,22 +25,6 @@ def validation():
     torch.distributions.Distribution.set_default_validate_args(True)
 
 
-@pytest.fixture
-def checkout(tmp_path, monkeypatch):
-    "A copy of the project's files as they are now, in a git repository of its own"
-    monkeypatch.chdir(ROOT)
-    pipeline.copy_to(tmp_path / "checkout")
-    return tmp_path / "checkout"
-
-
-@pytest.fixture
-def smoke(checkout):
-    "A checkout with the smoke profile, no results, and the digits at hand"
-    text = (checkout / "params.yaml").read_text().replace("profile: cpu", "profile: smoke")
-    (checkout / "params.yaml").write_text(text.replace("- folder: null", f"- folder: {ROOT / 'data' / 'raw'}", 1))
-    return checkout
-
-
 REPRODUCE = [sys.executable, "-m", "gumbel_softmax.pipeline", "reproduce"]
 CELLS = ["train@smoke-vae-categorical-st", "train@smoke-sbn-bernoulli-muprop"]
 
@@ -53,6 +37,38 @@ def run():
         if ok: assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
         return done
     return run
+
+
+@pytest.fixture(scope="session")
+def untouched(tmp_path_factory):
+    "The project's files as they are now, in a git repository of its own, with the smoke profile and the digits at hand"
+    folder = tmp_path_factory.mktemp("untouched") / "checkout"
+    with pytest.MonkeyPatch.context() as here:
+        here.chdir(ROOT)
+        pipeline.copy_to(folder)
+    text = (folder / "params.yaml").read_text().replace("profile: cpu", "profile: smoke")
+    (folder / "params.yaml").write_text(text.replace("- folder: null", f"- folder: {ROOT / 'data' / 'raw'}", 1))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def undisturbed(untouched, tmp_path_factory):
+    "A checkout in which CELLS have been trained"
+    folder = shutil.copytree(untouched, tmp_path_factory.mktemp("undisturbed") / "checkout", symlinks=True)
+    subprocess.run([*REPRODUCE, *CELLS], cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+@pytest.fixture
+def smoke(untouched, tmp_path):
+    "A checkout for a test to work in"
+    return shutil.copytree(untouched, tmp_path / "checkout", symlinks=True)
+
+
+@pytest.fixture
+def trained(undisturbed, tmp_path):
+    "A checkout with CELLS trained, for a test to work in"
+    return shutil.copytree(undisturbed, tmp_path / "trained", symlinks=True)
 
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

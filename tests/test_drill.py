@@ -214,35 +214,34 @@ def damaged(content):
 
 
 @pytest.mark.drill
-def test_every_file_that_is_read(smoke, run):
+def test_every_file_that_is_read(trained, run):
     "Damaged data and results are found, named and made again as they were; damaged parameters are refused by name"
-    run(*REPRODUCE, *CELLS, cwd=smoke)
-    made = [*sorted((smoke / "data" / "raw").iterdir()), *sorted((smoke / "data" / "binarised").iterdir()),
-            *sorted((smoke / "results" / "smoke" / "cells").glob("*-st.*"))]
+    made = [*sorted((trained / "data" / "raw").iterdir()), *sorted((trained / "data" / "binarised").iterdir()),
+            *sorted((trained / "results" / "smoke" / "cells").glob("*-st.*"))]
     for file in made:
         whole = file.read_bytes()
         for how, content in damaged(whole).items():
             file.chmod(0o644)
             file.write_bytes(content)
-            run(*REPRODUCE, *CELLS, cwd=smoke)
+            run(*REPRODUCE, *CELLS, cwd=trained)
             if "environment" not in file.name: assert file.read_bytes() == whole, (file.name, how)
             tally("bytes: data and results")
-    for file in (smoke / "params.yaml", smoke / "profiles" / "smoke.yaml"):
+    for file in (trained / "params.yaml", trained / "profiles" / "smoke.yaml"):
         whole = file.read_text()
         for content in ("", whole[:len(whole) // 2], re.sub(r"(?m)^(\w+):", r"\1;", whole, count=1), "[" + whole):
             file.write_text(content)
-            said = run(*REPRODUCE, *CELLS, cwd=smoke, ok=False)
+            said = run(*REPRODUCE, *CELLS, cwd=trained, ok=False)
             assert said.returncode and file.name in said.stderr + said.stdout
             tally("bytes: parameters")
         file.write_text(whole)
-    checkpoints = sorted((smoke / "runs" / "checkpoints").glob("*.checkpoint"))
-    kept = {p: p.read_bytes() for p in (smoke / "results" / "smoke" / "cells").glob("*") if "environment" not in p.name}
+    checkpoints = sorted((trained / "runs" / "checkpoints").glob("*.checkpoint"))
+    kept = {p: p.read_bytes() for p in (trained / "results" / "smoke" / "cells").glob("*") if "environment" not in p.name}
     for file in checkpoints:
         whole = file.read_bytes()
         for content in damaged(whole).values():
             file.write_bytes(content)
-            shutil.rmtree(smoke / "results" / "smoke" / "cells")
-            run(*REPRODUCE, *CELLS, cwd=smoke)
+            shutil.rmtree(trained / "results" / "smoke" / "cells")
+            run(*REPRODUCE, *CELLS, cwd=trained)
             assert all(p.read_bytes() == v for p, v in kept.items())
             file.write_bytes(whole)
             tally("bytes: checkpoints")
@@ -263,11 +262,8 @@ def moments(folder):
 
 
 @pytest.mark.drill
-def test_killed_at_any_moment(smoke, run, tmp_path):
+def test_killed_at_any_moment(smoke, undisturbed, run):
     "SIGKILL, SIGTERM and Ctrl-C, 21 times; each time the next run goes on, and the end is the same bit for bit"
-    other = tmp_path / "undisturbed"
-    shutil.copytree(smoke, other, symlinks=True)
-    run(*REPRODUCE, *CELLS, cwd=other)
     dice, when = random.Random(0), [*moments(smoke), *["at random"] * 4]
     for i in range(21):
         name, how = when[i % 7], (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)[i % 3]
@@ -284,7 +280,7 @@ def test_killed_at_any_moment(smoke, run, tmp_path):
         process.wait(timeout=60)
         tally(f"killed by {how.name} {name}")
     run(*REPRODUCE, *CELLS, cwd=smoke)
-    for there in (other / "results" / "smoke" / "cells").iterdir():
+    for there in (undisturbed / "results" / "smoke" / "cells").iterdir():
         here = smoke / "results" / "smoke" / "cells" / there.name
         if "environment" not in there.name: assert here.read_bytes() == there.read_bytes(), there.name
     assert not set(CELLS) & set(json.loads(run("dvc", "status", "--json", cwd=smoke).stdout))
