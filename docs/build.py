@@ -106,25 +106,28 @@ def gallery():
     (PAGES / "gallery.md").write_text("\n".join(parts))
 
 
+PROBLEMS = ("two layers, Bernoulli", "two layers, categorical")
+
+
 def reference():
     "The estimators, from the registry, and what the laboratory measured of each"
     from gumbel_softmax import estimators
     measured = {}
     for problem, rows in json.loads((RESULTS / "lab.json").read_text())["problems"].items():
-        for r in rows: measured.setdefault(r["estimator"], {})[problem] = r
-    parts = ["# Estimators\n\nEvery name in the registry: `Loss(name, **options)` trains with it. Relative bias and variance over the "
-             "squared gradient are the laboratory's, on its small networks of two layers ([](results/lab.ipynb)).\n"]
+        for r in rows: measured[r["estimator"], problem] = f"{r['relative bias']:.3f}, {r['variance'] / r['norm2']:.2g}"
+    table = [f"| estimator | bias | evaluations | cost | {' | '.join(PROBLEMS)} |", "|---" * 6 + "|"]
+    parts = []
     for name, e in estimators.items():
         use, _, formula = inspect.getdoc(e.function).partition("\n\n")
-        parts.append(f"## `{name}`\n\n{use}\n\n$$\n{formula}\n$$\n")
-        facts = {"reference": e.reference, "bias": "none" if e.unbiased else "biased", "evaluations": f"{e.evaluations} of the cost",
-                 "cost": "differentiable in z" if e.differentiable else "any",
-                 "options": ", ".join(f"`{k}={getattr(v, '__name__', repr(v))}`" for k, v in e.options.items()) or "none"}
-        for problem in ("two layers, Bernoulli", "two layers, categorical"):
-            if r := measured.get(name, {}).get(problem):
-                facts[problem] = f"relative bias {r['relative bias']:.3f}, relative variance {r['variance'] / r['norm2']:.2g}"
-        parts.append("\n".join(f":{k}: {v}" for k, v in facts.items()) + "\n")
-    (PAGES / "estimators.md").write_text("\n".join(parts))
+        options = ", ".join(f"`{k}={getattr(v, '__name__', repr(v))}`" for k, v in e.options.items()) or "none"
+        facts = ["none" if e.unbiased else "biased", e.evaluations, "differentiable in z" if e.differentiable else "any"]
+        facts += [measured.get((name, problem), "") for problem in PROBLEMS]
+        table.append(f"| [{name}](#{name}) | {' | '.join(facts)} |")
+        parts.append(f"## `{name}`\n\n{use}\n\n$$\n{formula}\n$$\n\n:reference: {e.reference}\n:options: {options}\n")
+    head = ("# Estimators\n\nEvery name in the registry: `Loss(name, **options)` trains with it. The last two columns are bias "
+            "and variance over the norm and the squared norm of the gradient, measured on small networks "
+            "([](results/lab.ipynb)).\n")
+    (PAGES / "estimators.md").write_text("\n".join([head, *table, "", *parts]))
 
 
 def contents(book, made):

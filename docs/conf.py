@@ -18,3 +18,4 @@ myst_heading_anchors = 3
 suppress_warnings = ["mystnb.unknown_mime_type", "misc.highlighting_failure", "myst.header"]
 nb_ipywidgets_js = {}  # progress bars were stripped; nothing is fetched for what is left of them
 nb_render_markdown_format = "myst"  # the tables that notebooks display
+html_use_index = False  # the chapters and the estimators have their own
