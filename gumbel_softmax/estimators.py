@@ -471,10 +471,11 @@ class Loss(torch.nn.Module):
 
     def prepare(self, model, x):
         "Look at the model once; the first call does it if you do not"
+        self.size = tree_leaves(x)[0].shape
+        if not self.size[0]: raise ValueError(f"x must have at least one example; got shape {tuple(self.size)}")
         self.plan = prepare(self.estimator, self._cost(model), None, x)
         if not len(self.own): self.own.update(self.plan.own)
         self.state = self.state or self.plan.state
-        self.size = tree_leaves(x)[0].shape
         return self
 
     def forward(self, model, x):

@@ -27,8 +27,9 @@ def _law(u, c, order=2):
     sign = torch.where(mirrored, 1.0, -1.0).to(u)
     sigma = torch.where(c.abs() <= 1, c, 1 / c.abs())
     E = (sign * u).clamp(max=100).exp()[..., None] * (-sign * sigma)[..., None].mul(w).exp()
-    tail, head = -torch.expm1(-E) @ weight if not mirrored.all() else 0, (-E).exp() if mirrored.any() or order else None
-    survival = torch.where(mirrored, head @ weight, tail) if mirrored.any() else tail
+    some, none = mirrored.any(), not mirrored.any()
+    tail, head = -torch.expm1(-E) @ weight if none or not mirrored.all() else 0, (-E).exp() if some or order else None
+    survival = torch.where(mirrored, head @ weight, tail) if some else tail
     out = [torch.log1p(-survival.clamp(max=1 - 1e-16))]
     if order > 0: f = E * head; out.append(f @ weight)
     if order > 1: out.append(sign * (((1 - E) * f) @ weight))
@@ -66,7 +67,7 @@ def _maximum(x, c, law, parts):
                 "m": lambda: (rest[0] * others).sum(-2), "d": lambda: -(rest[1] * others).sum(-2)}
         return tuple(made[p]() for p in parts)
 
-    size = max(1, _BUDGET // (x.numel() * (1 if law is _logistic_law else 168)))
+    size = max(1, _BUDGET // max(1, x.numel() * (1 if law is _logistic_law else 168)))
     chunks = [checkpoint(integrand, *nodes, x, c, use_reentrant=False, preserve_rng_state=False)
               for nodes in zip(t.split(size, -1), weight.split(size, -1))]
     out = dict(zip(parts, map(sum, zip(*chunks))))

@@ -105,6 +105,19 @@ def test_estimators_at_extreme_logits(name):
         tally("numbers: estimators")
 
 
+def test_an_empty_batch():
+    "Samples and their moments are empty too; a loss, which would be the mean of nothing, is refused"
+    none = torch.zeros(0, 3)
+    d = GumbelSoftmax(0.5, logits=none)
+    for made in (gumbel_softmax(none), gumbel_softmax(none, hard=True), d.rsample(), d.mean, d.variance):
+        assert made.shape == (0, 3)
+    assert d.entropy().shape == d.log_prob(d.rsample()).shape == torch.distributions.kl_divergence(d, d).shape == (0,)
+    for name in estimators:
+        with pytest.raises(ValueError, match="x must have at least one example"):
+            Loss(name)(lambda x, draw: draw(Bernoulli(x)).sum(-1), torch.zeros(0, 4))
+        tally("numbers: empty batches")
+
+
 # Fuzz
 
 @fuzz
@@ -145,6 +158,18 @@ def test_fuzz_schedules(r, N, t, low):
     else: assert low <= tau <= max(low, 1.0)
 
 
+@fuzz
+@given(st.integers(2, 8), seeds, st.floats(1e-3, 1e3), st.floats(1e-3, 1e3), st.floats(0, 20))
+def test_fuzz_moments(k, seed, tau, other, scale):
+    tally("fuzz: moments")
+    logits, others = torch.randn(2, k, generator=seeded(seed), dtype=torch.float64) * scale
+    p, q = GumbelSoftmax(tau, logits=logits), GumbelSoftmax(other, logits=others)
+    assert (p.mean.sum() - 1).abs() < 1e-9 and (p.mean >= 0).all()
+    assert (p.variance >= -1e-12).all() and (p.variance <= p.mean * (1 - p.mean) + 1e-12).all()
+    kl = torch.distributions.kl_divergence(p, q)
+    assert kl > -1e-9 * max(1.0, abs(kl.item())) and p.entropy().isfinite()
+
+
 anything = st.recursive(st.none() | st.booleans() | st.integers(-5, 5) | st.floats() | st.text(max_size=5),
                         lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3))
 
@@ -157,6 +182,16 @@ def test_fuzz_parameters(value, key):
     good = yaml.safe_load((data.root() / "params.yaml").read_text())
     try: pipeline.check("params.yaml", {**good, key: value}, pipeline.schema()["params.yaml"])
     except ValueError as e: assert str(e).startswith("params.yaml: ") and key in str(e)
+
+
+@fuzz
+@given(st.sampled_from(sorted(estimators)), anything, st.data())
+def test_fuzz_options(name, value, data):
+    "An estimator's option is accepted or refused by its name, before anything is computed"
+    tally("fuzz: options")
+    option = data.draw(st.sampled_from([*estimators[name].options, "another"]))
+    try: Loss(name, **{option: value})
+    except (ValueError, TypeError) as e: assert option in str(e)
 
 
 @fuzz
