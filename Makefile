@@ -43,7 +43,8 @@ test: $(READY)  ## notebooks exported and clean, linted, executed; then pytest
 	python -m pytest
 
 drill: $(READY)  ## kill it, damage its files, fill its disk, fuzz it: the long part of the tests, with a table at the end
-	DRILL_EXAMPLES=10000 python -m pytest tests/test_drill.py tests/test_data.py tests/test_distribution.py -m "not slow"
+	DRILL_EXAMPLES=10000 python -m pytest tests/test_drill.py tests/test_data.py tests/test_distribution.py \
+	  tests/test_pipeline.py::test_on_a_cluster_of_two_with_one_worker_killed -m "not slow"
 
 lab: $(READY)  ## open the notebooks in JupyterLab
 	jupyter lab nbs

@@ -8,9 +8,10 @@ __all__ = ['plan', 'stage', 'reproduce']
 # %% ../nbs/09b_cluster.ipynb #edf6c095
 import subprocess
 import sys
+from pathlib import Path
 
 from .data import root
-from .pipeline import die_with_parent
+from .pipeline import die_with_parent, unlock
 
 # %% ../nbs/09b_cluster.ipynb #1d590fce
 def plan(targets=()):
@@ -30,6 +31,7 @@ def plan(targets=()):
 # %% ../nbs/09b_cluster.ipynb #e623c19e
 def stage(name, folder, *waited):
     "Run one stage; what it waited for is there because Dask ran it first"
+    unlock(Path(folder))  # a worker that was killed may have left a lock
     done = subprocess.run([sys.executable, "-m", "dvc", "--wait-for-lock", "repro", "--single-item", name], cwd=folder,
                           capture_output=True, text=True, preexec_fn=die_with_parent)
     if done.returncode: raise RuntimeError(f"{name} failed:\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}")

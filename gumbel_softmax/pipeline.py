@@ -183,14 +183,20 @@ def readme():
     write_whole(root() / "README.md", markdown(nbformat.read(root() / "nbs" / "index.ipynb", 4)).encode())
 
 # %% ../nbs/09_pipeline.ipynb #013a63f8
-def unlock():
-    "Remove DVC's list of locks if it is damaged"
-    locks = root() / ".dvc" / "tmp" / "rwlock"
-    try: json.loads(locks.read_text())
-    except FileNotFoundError: pass
+def unlock(folder=None, patience=60):
+    "Remove DVC's list of locks if it is damaged, and wait while it names a process that is dead and not buried yet"
+    import psutil
+    locks, until = (folder or root()) / ".dvc" / "tmp" / "rwlock", time.monotonic() + patience
+    try: held = locks.read_text()
+    except FileNotFoundError: return
+    try: json.loads(held)
     except ValueError:
         locks.unlink()
         print("removed .dvc/tmp/rwlock, which was damaged when DVC was killed")
+    def dead(pid):
+        try: return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+        except psutil.NoSuchProcess: return False  # DVC sees that for itself
+    while any(dead(int(pid)) for pid in re.findall(r'"pid": (\d+)', held)) and time.monotonic() < until: time.sleep(0.1)
 
 def choose(profile):
     "Write the profile's name into params.yaml"

@@ -3,6 +3,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -10,16 +11,16 @@ import time
 import psutil
 import pytest
 import yaml
-from conftest import CELLS, REPRODUCE
+from conftest import CELLS, REPRODUCE, tally
 
 from gumbel_softmax import pipeline
 
 
 def test_the_whole_pipeline_small(smoke, run):
-    """Every kind of stage, with two of the paper's estimators and one other, two stages at a time; then nothing is left
+    """Every kind of stage, with one of the paper's estimators and one other, two stages at a time; then nothing is left
     to do; and executed again, figures and tables are the same bytes"""
     text = (smoke / "params.yaml").read_text()
-    for key, names in (("estimators", "gumbel-softmax, st-gumbel-softmax"), ("extended", "rloo")):
+    for key, names in (("estimators", "gumbel-softmax"), ("extended", "rloo")):
         text = re.sub(rf"(?m)^{key}: .*$", f"{key}: [{names}]", text)
     (smoke / "params.yaml").write_text(text)
     run(*REPRODUCE, "--scheduler", "local", cwd=smoke)
@@ -41,7 +42,7 @@ def test_the_whole_pipeline_small(smoke, run):
     plots = run("dvc", "plots", "show", cwd=smoke).stdout + (smoke / "runs" / "plots" / "index.html").read_text()
     assert "fig3_sbn" in plots and "http" not in plots
     shown = run("dvc", "metrics", "show", cwd=smoke).stdout
-    assert "nats" in shown and "vae-categorical-st-gumbel-softmax" in shown
+    assert "nats" in shown and "vae-categorical-gumbel-softmax" in shown
 
 
 def test_the_estimate_counts_what_is_missing(smoke, run):
@@ -133,9 +134,28 @@ def test_wrong_parameters_are_named_before_anything_runs(case, smoke, monkeypatc
     with pytest.raises(SystemExit, match=words): pipeline.run("fetch")
 
 
-def test_on_a_cluster_of_two_with_one_worker_killed(smoke, undisturbed):
+def test_a_lock_of_a_dead_process_is_waited_for(smoke):
+    "Killed by a signal a process is a zombie until its parent asks for it, and DVC takes that for alive"
+    process = subprocess.Popen(["true"])
+    while psutil.Process(process.pid).status() != psutil.STATUS_ZOMBIE: time.sleep(0.01)
+    (smoke / ".dvc" / "tmp").mkdir(exist_ok=True)
+    (smoke / ".dvc" / "tmp" / "rwlock").write_text(json.dumps({"write": {"data/raw": {"pid": process.pid, "cmd": "dvc"}}}))
+    begun = time.monotonic()
+    pipeline.unlock(smoke, patience=0.3)
+    assert time.monotonic() - begun > 0.3
+    process.wait()
+    begun = time.monotonic()
+    pipeline.unlock(smoke)
+    assert time.monotonic() - begun < 0.1
+
+
+@pytest.mark.parametrize("during", ["a cell", pytest.param("fetch", marks=pytest.mark.drill)])
+def test_on_a_cluster_of_two_with_one_worker_killed(during, smoke, trained, undisturbed):
     "The same metrics as without a cluster; a worker dies in the middle of a stage, which another takes over"
     pytest.importorskip("dask.distributed")
+    if during == "a cell":
+        smoke = trained
+        shutil.rmtree(smoke / "results" / "smoke"), shutil.rmtree(smoke / "runs")
     process = subprocess.Popen([*REPRODUCE, "--scheduler", "local", *CELLS], cwd=smoke,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     killed, deadline = None, time.monotonic() + 120
@@ -145,8 +165,9 @@ def test_on_a_cluster_of_two_with_one_worker_killed(smoke, undisturbed):
                 if "dvc" in " ".join(child.cmdline()) and "repro" in child.cmdline(): killed = child.parent()
             except psutil.NoSuchProcess: continue
         time.sleep(0.2)
-    time.sleep(3)  # in mid-stage
+    time.sleep(3 if during == "a cell" else 1)  # in mid-stage
     killed.kill()
+    tally(f"killed: a worker during {during}")
     said, _ = process.communicate(timeout=400)
     assert process.returncode == 0, said
     for cell in CELLS:
