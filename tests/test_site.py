@@ -49,6 +49,8 @@ def test_every_page_loads_fits_and_has_its_math(visit, site, root):
             if tab.locator(".math").count():
                 tab.wait_for_selector(".math mjx-container", timeout=20_000, state="attached")
                 assert tab.locator("mjx-merror, .MathJax_Error").count() == 0, page
+                red = "[...document.querySelectorAll('mjx-mtext')].filter(e => getComputedStyle(e).color == 'rgb(255, 0, 0)')"
+                assert tab.evaluate(red + ".length") == 0, f"{page} has a macro that MathJax does not know"
             broken = tab.evaluate("[...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.src)")
             assert broken == [], page
             wide = tab.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
