@@ -68,7 +68,7 @@ def interface(source):
     for public in module.__all__:
         thing = getattr(module, public)
         if not callable(thing) or getattr(thing, "__module__", "") != module.__name__: continue
-        try: signature = re.sub(r"<(function|class) [^>]*>|\{[^}]{40,}\}", "...", str(inspect.signature(thing)))
+        try: signature = re.sub(r"<(?:class|(?:built-in )?function) (?:<lambda>|[^>])*>|\{[^}]{40,}\}", "...", str(inspect.signature(thing)))
         except ValueError: signature = "(...)"
         told = (inspect.getdoc(thing) or "").split("\n")[0]
         lines.append(f"`{public}{signature}`\n: {told or '…'}\n")
