@@ -68,7 +68,8 @@ def interface(source):
     for public in module.__all__:
         thing = getattr(module, public)
         if not callable(thing) or getattr(thing, "__module__", "") != module.__name__: continue
-        try: signature = re.sub(r"<(?:class|(?:built-in )?function) (?:<lambda>|[^>])*>|\{[^}]{40,}\}", "...", str(inspect.signature(thing)))
+        unreadable = r"<(?:class|(?:built-in )?function) (?:<lambda>|[^>])*>|\{[^}]{40,}\}"
+        try: signature = re.sub(unreadable, "...", str(inspect.signature(thing)))
         except ValueError: signature = "(...)"
         told = (inspect.getdoc(thing) or "").split("\n")[0]
         lines.append(f"`{public}{signature}`\n: {told or '…'}\n")
@@ -86,8 +87,8 @@ def chapters():
 
 
 def results():
-    (PAGES / "results").mkdir()
     "Figures and tables of the paper first"
+    (PAGES / "results").mkdir()
     for source in sorted((RESULTS / "notebooks").glob("*.ipynb"), key=lambda p: (not re.match("fig|table", p.stem), p.stem)):
         nbformat.write(clean(nbformat.read(source, 4), ROOT / "nbs" / "experiments"), PAGES / "results" / source.name)
         yield f"results/{source.stem}"
