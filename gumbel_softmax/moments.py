@@ -27,8 +27,8 @@ def _law(u, c, order=2):
     sign = torch.where(mirrored, 1.0, -1.0).to(u)
     sigma = torch.where(c.abs() <= 1, c, 1 / c.abs())
     E = (sign * u).clamp(max=100).exp()[..., None] * (-sign * sigma)[..., None].mul(w).exp()
-    some, none = mirrored.any(), not mirrored.any()
-    tail, head = -torch.expm1(-E) @ weight if none or not mirrored.all() else 0, (-E).exp() if some or order else None
+    some = mirrored.any()
+    tail, head = 0 if some and mirrored.all() else -torch.expm1(-E) @ weight, (-E).exp() if some or order else None
     survival = torch.where(mirrored, head @ weight, tail) if some else tail
     out = [torch.log1p(-survival.clamp(max=1 - 1e-16))]
     if order > 0: f = E * head; out.append(f @ weight)

@@ -111,7 +111,7 @@ def _clean(path):
     from execnb.nbio import read_nb, write_nb
     from nbdev.clean import clean_nb
     nb = read_nb(path)
-    nb.metadata.pop("papermill", None)
+    for made in ("papermill", "widgets"): nb.metadata.pop(made, None)  # the latter of progress bars
     for cell in nb.cells:
         _merge_streams(cell)
         if cell.get("outputs"): cell["outputs"] = [o for o in cell["outputs"] if not _is_progress(o)]
