@@ -6,7 +6,7 @@ export DVC_NO_ANALYTICS := 1
 READY  := $(VENV)/.ready
 SOURCES = nbs/*.ipynb nbs/experiments/*.ipynb gumbel_softmax/*.py README.md code.yaml
 
-.PHONY: help reproduce smoke status estimate test drill lab docs docs-serve outputs readme prepare clean
+.PHONY: help reproduce smoke published status estimate test drill lab docs docs-serve outputs readme prepare clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -27,6 +27,9 @@ reproduce: $(READY)  ## run what is missing or stale; one STAGE=fig3, from scrat
 
 smoke: $(READY)  ## the whole pipeline for real, small, from nothing, in runs/smoke: git stays clean
 	python -m gumbel_softmax.pipeline smoke $(STAGE)
+
+published: $(READY)  ## two cells of Table 1 on the published binarisation; FOLDER=path that holds its files
+	python -m gumbel_softmax.pipeline published $(if $(FOLDER),--folder $(abspath $(FOLDER)))
 
 status: $(READY)  ## what is missing or stale, and why
 	dvc status $(STAGE)

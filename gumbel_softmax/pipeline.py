@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['schema', 'check', 'params', 'results', 'die_with_parent', 'run', 'outputs', 'markdown', 'readme', 'unlock', 'choose',
-           'reproduce', 'copy_to', 'smoke', 'speed', 'minutes', 'estimate', 'main']
+           'reproduce', 'copy_to', 'smoke', 'published', 'speed', 'minutes', 'estimate', 'main']
 
 # %% ../nbs/09_pipeline.ipynb #7fe65fdc
 import argparse
@@ -218,24 +218,40 @@ def reproduce(targets=(), scheduler=None, profile=None, force=False):
 
 # %% ../nbs/09_pipeline.ipynb #5a0ce002
 def copy_to(folder):
-    "Copy what git tracks, or would, into a repository of its own"
-    shutil.rmtree(folder, ignore_errors=True)
+    "Copy what git tracks, or would, into a repository of its own; what else is in the folder stays"
     listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=root(), capture_output=True, check=True)
     for name in filter(None, listed.stdout.decode().split("\0")):
         if not (root() / name).is_file(): continue  # deleted, and not committed yet
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(root() / name, folder / name)
     someone = ["-c", "user.name=smoke", "-c", "user.email=smoke@example.org"]
-    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "a copy"]):
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "a copy", "--allow-empty"]):
         subprocess.run(["git", *someone, *command], cwd=folder, check=True)
 
 def smoke(targets=(), scheduler="local"):
     "Run the pipeline at the profile smoke in a copy of the project; returns the exit status"
     begun, folder = time.monotonic(), root() / "runs" / "smoke"
+    shutil.rmtree(folder, ignore_errors=True)
     copy_to(folder)
     command = [sys.executable, "-m", "gumbel_softmax.pipeline", "reproduce", "--profile", "smoke", "--scheduler", scheduler]
     status = subprocess.run([*command, *targets], cwd=folder).returncode
     print(f"{'done' if status == 0 else 'failed'} in {(time.monotonic() - begun) / 60:.1f} minutes; it is in runs/smoke")
+    return status
+
+# %% ../nbs/09_pipeline.ipynb #5a0ce004
+def published(folder=None, tasks=("sbn-bernoulli", "vae-categorical"), estimator="gumbel-softmax"):
+    "Train cells of Table 1 on the published binarisation, in a copy of the project; returns the exit status"
+    import yaml
+    copy, profile = root() / "runs" / "published", params()["profile"]
+    copy_to(copy)
+    chosen = yaml.safe_load((copy / "params.yaml").read_text())
+    chosen["data"]["binarisation"] = "larochelle"
+    if folder: chosen["data"]["larochelle"].insert(0, {"folder": folder})
+    write_whole(copy / "params.yaml", yaml.safe_dump(chosen).encode())
+    stages = [f"train@{profile}-{task}-{estimator}" for task in tasks]
+    status = subprocess.run([sys.executable, "-m", "gumbel_softmax.pipeline", "reproduce", *stages], cwd=copy).returncode
+    for name in (f"{task}-{estimator}.json" for task in tasks if status == 0):
+        write_whole(results("extended", "published", name), (copy / "results" / profile / "cells" / name).read_bytes())
     return status
 
 # %% ../nbs/09_pipeline.ipynb #e57e0002
@@ -297,15 +313,17 @@ def main(argv=None):
     commands.add_parser("readme", help="write README.md from nbs/index.ipynb")
     commands.add_parser("code", help="write code.yaml, the fingerprints of all definitions")
     for name, words in (("reproduce", "run what is missing or stale"), ("estimate", "how long that will take"),
-                        ("smoke", "everything, tiny, in a copy")):
+                        ("smoke", "everything, tiny, in a copy"), ("published", "two cells on the published binarisation")):
         again = commands.add_parser(name, help=words)
-        again.add_argument("targets", nargs="*")
-        if name != "estimate": again.add_argument("--scheduler", help="a Dask scheduler's address, or local")
+        if name == "published": again.add_argument("--folder", help="that holds its three files")
+        else: again.add_argument("targets", nargs="*")
+        if name in ("reproduce", "smoke"): again.add_argument("--scheduler", help="a Dask scheduler's address, or local")
         if name == "reproduce":
             again.add_argument("--profile"), again.add_argument("--force", action="store_true")
     args = parser.parse_args(argv)
     if args.command == "reproduce": sys.exit(reproduce(args.targets, args.scheduler, args.profile, args.force))
     if args.command == "smoke": sys.exit(smoke(args.targets, args.scheduler or "local"))
+    if args.command == "published": sys.exit(published(args.folder))
     if args.command == "estimate": return estimate(args.targets)
     die_with_parent()
     cell = {k: v for k in ("task", "estimator", "way") if (v := getattr(args, k, None))}
