@@ -66,6 +66,16 @@ def test_an_unknown_notebook_or_profile(smoke, run):
     assert "'huge'" in said and "cpu, paper, smoke" in said
 
 
+def test_the_published_binarisation_that_is_not_there(smoke, run, tmp_path):
+    "It is looked for in the folder that was named, in a copy; what is here stays as it was"
+    text = (smoke / "params.yaml").read_text()
+    (smoke / "params.yaml").write_text(re.sub(r"    - https: .*larocheh.*\n", "", text))
+    before = run("git", "status", "--porcelain", cwd=smoke).stdout
+    said = run("python", "-m", "gumbel_softmax.pipeline", "published", "--folder", str(tmp_path), cwd=smoke, ok=False)
+    assert said.returncode and "binarized_mnist_train.amat" in said.stderr and str(tmp_path) in said.stderr
+    assert run("git", "status", "--porcelain", cwd=smoke).stdout == before
+
+
 def stale(run, folder): return {s for s in json.loads(run("dvc", "status", "--json", cwd=folder).stdout)}
 
 
