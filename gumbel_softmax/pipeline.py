@@ -55,7 +55,7 @@ def schema():
                         **{k: _whole(1) for k in ("steps", "every", "held", "kernel", "z")}, "race": _or_null(_race),
                         **{k: _some(_whole(least)) for k, least in (("seeds", 0), ("batch", 1), ("channels", 1))},
                         "alphas": _some(_number(0)), "added": _added, "lr": _number(1e-9), "digits": _or_null(_whole(200))},
-                    "reading": {"steps": _whole(1), "every": _whole(1)},
+                    "reading": {"steps": _whole(1), "every": _whole(1), "draws": _whole(2)},
                     "speed": {"classes": _some(_whole(2)), "steps": _whole(1), "repeats": _whole(1), "batch": _some(_whole(1))},
                     "minutes": dict.fromkeys(("calibration", "choice", "lab", "benchmarks", "reading",
                                               "semi_supervised", "others"), _number(0))}}

@@ -39,6 +39,12 @@ def test_the_whole_pipeline_small(smoke, run):
     files = {p: p.read_bytes() for s in again for p in (smoke / out["path"] for out in wanted[f"{s}@smoke"]["outs"])}
     for name in again: run("dvc", "repro", "--force", "--single-item", name, cwd=smoke)
     assert [p.name for p, content in files.items() if p.read_bytes() != content] == []
+    name, folder = "vae-categorical-gumbel-softmax.json", smoke / "results" / "smoke"
+    (folder / "extended" / "published").mkdir()
+    cell = (folder / "cells" / name).read_text()
+    (folder / "extended" / "published" / name).write_text(re.sub(r'"data": "', '"data": "another ', cell))
+    run("dvc", "repro", "--force", "--single-item", "table1", cwd=smoke)
+    assert "published less drawn here |" in (folder / "notebooks" / "table1.ipynb").read_text()
     plots = run("dvc", "plots", "show", cwd=smoke).stdout + (smoke / "runs" / "plots" / "index.html").read_text()
     assert "fig3_sbn" in plots and "http" not in plots
     shown = run("dvc", "metrics", "show", cwd=smoke).stdout
