@@ -17,10 +17,12 @@ from .pipeline import die_with_parent, unlock
 def plan(targets=()):
     "Stages that are stale or come after one that is, in order: {stage: [stages it waits for]}"
     import networkx
+    from dvc.lock import LockError
     from dvc.repo import Repo
     with Repo(str(root())) as repo:
         graph = networkx.relabel_nodes(repo.index.graph, lambda stage: stage.addressing)  # from a stage to what it needs
-        stale = {name for name in repo.status() if name in graph}
+        try: stale = {name for name in repo.status() if name in graph}
+        except LockError as error: sys.exit(f"a stage is being run, so what is stale is not known: {error}")
     after = stale.union(*(networkx.ancestors(graph, name) for name in stale))
     if targets:
         asked = [n for n in graph if n in targets or n.split("@")[0] in targets]

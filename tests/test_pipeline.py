@@ -56,6 +56,15 @@ def test_the_estimate_counts_what_is_missing(smoke, run):
     assert "train@smoke-vae-bernoulli-darn" in said and re.search(r"h +\d+ stages", said)
 
 
+def test_the_estimate_while_a_stage_is_run(smoke, run):
+    held = {str(smoke / "data" / "raw"): {"pid": os.getpid(), "cmd": "dvc repro fetch"}}
+    (smoke / ".dvc" / "tmp").mkdir(exist_ok=True)
+    (smoke / ".dvc" / "tmp" / "rwlock").write_text(json.dumps({"write": held}))
+    said = run("python", "-m", "gumbel_softmax.pipeline", "estimate", cwd=smoke, ok=False)
+    assert said.returncode and "a stage is being run" in said.stderr and "dvc repro fetch" in said.stderr
+    assert "Traceback" not in said.stderr
+
+
 def test_a_failing_notebook_says_where_it_is(smoke, run):
     notebook = smoke / "nbs" / "experiments" / "fetch.ipynb"
     notebook.write_text(notebook.read_text().replace("data.fetch(", "data.fetsch("))
