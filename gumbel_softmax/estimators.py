@@ -6,7 +6,7 @@
 __all__ = ['estimators', 'Node', 'Bernoulli', 'Categorical', 'Draw', 'run', 'log_prob', 'per_example', 'frozen', 'hard', 'copies',
            'Estimator', 'Plan', 'prepare', 'Registry', 'register', 'at', 'through', 'states', 'joint_states', 'exact',
            'toy', 'gradient', 'flat', 'gumbel_softmax_estimator', 'st_gumbel_softmax', 'decoupled_st_gumbel_softmax',
-           'steepening', 'st', 'annealed_st', 'reinmax', 'gst', 'conditional_gumbels', 'conditional_logistic',
+           'Steepening', 'st', 'annealed_st', 'reinmax', 'gst', 'conditional_gumbels', 'conditional_logistic',
            'gumbel_rao', 'forced', 'enumerated', 'expectation', 'layer', 'many', 'settled', 'Loss']
 
 # %% ../nbs/02_estimators.ipynb #eb12e3f3
@@ -317,10 +317,16 @@ def decoupled_st_gumbel_softmax(cost, params, x, noise, own, state, step, tau, t
     return f, state, {"cost": f.detach(), "tau": forward}
 
 # %% ../nbs/02_estimators.ipynb #b6988554
-def steepening(step, epoch=500, rate=0.04, most=5.0):
+@dataclass(frozen=True)
+class Steepening:
     "The slope min(most, 1 + rate · epochs), where an epoch has 500 steps of 100 digits"
-    slope = 1 + rate * (step // epoch)
-    return slope.clamp(max=most) if isinstance(slope, torch.Tensor) else min(most, slope)
+    most: float = 5.0
+    rate: float = 0.04
+    epoch: int = 500
+
+    def __call__(self, step):
+        slope = 1 + self.rate * (step // self.epoch)
+        return slope.clamp(max=self.most) if isinstance(slope, torch.Tensor) else min(self.most, slope)
 
 @register("st", reference="Bengio, Léonard and Courville 2013", unbiased=False, differentiable=True)
 def st(cost, params, x, noise, own, state, step):
@@ -330,7 +336,7 @@ def st(cost, params, x, noise, own, state, step):
     f, _ = run(cost, params, x, noise, lambda node, n: through(node.hard(n[0]), node.mean))
     return f, state, {"cost": f.detach()}
 
-@register("annealed-st", reference="Chung, Ahn and Bengio 2017", unbiased=False, differentiable=True, slope=steepening)
+@register("annealed-st", reference="Chung, Ahn and Bengio 2017", unbiased=False, differentiable=True, slope=Steepening())
 def annealed_st(cost, params, x, noise, own, state, step, slope):
     r"""Straight-through with a slope that grows during training, towards the step of the hard sample.
 
