@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['schedules', 'fits', 'train', 'run_steps', 'operations', 'pictures', 'to_json', 'arrays', 'environment', 'cell',
-           'read', 'curve', 'seconds_a_step', 'array', 'trained', 'differs', 'leaders']
+           'variant', 'read', 'curve', 'seconds_a_step', 'array', 'trained', 'differs', 'leaders']
 
 # %% ../nbs/07a_cells.ipynb #bf26c496
 import csv
@@ -17,7 +17,7 @@ from pathlib import Path
 import torch
 
 from .estimators import run
-from .evaluation import bound, interval, pick_sample, uniforms
+from .evaluation import PAPER, bound, interval, pick_sample, uniforms
 from .models import tasks
 from .training import LRS, SCHEDULES, keyed, pick, sweep
 
@@ -121,6 +121,19 @@ def cell(task, estimator, size, digits, data, device="auto", folder=None, model=
         ".npz": arrays(**pictures(*seeds[0][:2], test), **kept),
         ".environment.json": to_json(environment(pick(device), sum(r.seconds for r in results),
                                                  **{"run steps": run_steps(task, estimator, size)}))}
+
+# %% ../nbs/07a_cells.ipynb #20b81241
+def variant(task, estimator, options, size, digits, device="auto", folder=None):
+    "A cell with other options of its estimator, for the first seed: the setting that was chosen, its bound, its losses by step"
+    result = sweep(task, estimator, seeds=size["seeds"][:1], steps=size["steps"], every=size["every"], race=size["race"],
+                   compile=size["compile"], schedules=schedules(task, estimator), device=device, digits=digits, folder=folder,
+                   options=options)
+    params = {k: v[0] for k, v in result.best_params().items()}
+    bounds = bound(result.model, params, digits["test"], size["m"], size["seeds"][0], compile=size["compile"], progress=True)
+    nats, half = interval(-bounds[None])
+    losses = {c["step"]: round(c["test"], 2) for c in result.curves if c["setting"] == result.best and c["step"] > 0}
+    return {"task": task, "estimator": estimator, **result.settings[result.best], "nats": round(nats, 2), "±": round(half, 2),
+            "paper": PAPER[task].get(estimator), "diverged": len(result.diverged), "losses": losses}
 
 # %% ../nbs/07a_cells.ipynb #7002932d
 def read(folder, task, estimator):
