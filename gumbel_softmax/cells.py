@@ -12,14 +12,15 @@ import io
 import json
 import math
 import platform
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 
-from .estimators import run
+from .estimators import estimators, prepare, run
 from .evaluation import PAPER, bound, interval, pick_sample, uniforms
 from .models import tasks
-from .training import LRS, SCHEDULES, keyed, pick, sweep
+from .training import LRS, SCHEDULES, keyed, pick, start, stepper, sweep
 
 # %% ../nbs/07a_cells.ipynb #9c671bd0
 def schedules(task, estimator):
@@ -51,10 +52,16 @@ def run_steps(task, estimator, size):
     pilot = min(steps, math.ceil(size["race"][0] / size["every"]) * size["every"])
     return settings * pilot + min(size["race"][1], settings) * (steps - pilot) + (seeds - 1) * steps
 
-def operations(task, batch=100):
+def operations(task, estimator, batch=100):
     "Floating-point operations of the products of one step of one run"
-    weights = [v.numel() for k, v in tasks[task].parameters(keyed(0, 0)).items() if k.endswith(".w")]
-    return 2 * batch * (3 * sum(weights) - weights[0])
+    from torch.utils.flop_counter import FlopCounterMode
+    x, e = torch.zeros(batch, tasks[task].pixels, dtype=torch.uint8), estimators[estimator].configured()
+    model = replace(tasks[task], mean=x.float().mean(0), **({"kl": "sampled"} if task.startswith("vae") else {}))  # fits all
+    plan = prepare(e, model, model.parameters(keyed(0, 0)), x.float())
+    state, settings = start(model, plan, (0,), 1, x.device), {"lr": torch.full((1,), LRS[0])}
+    with FlopCounterMode(display=False) as counted:
+        stepper(model, e)(state, settings, x, torch.arange(batch)[None], plan.noise([keyed(0, 0)]))
+    return counted.get_total_flops()
 
 # %% ../nbs/07a_cells.ipynb #3a56e32c
 def pictures(model, params, test, count=12):

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['schema', 'check', 'params', 'results', 'die_with_parent', 'run', 'outputs', 'markdown', 'readme', 'unlock', 'choose',
-           'reproduce', 'copy_to', 'smoke', 'published', 'speed', 'minutes', 'estimate', 'main']
+           'reproduce', 'copy_to', 'smoke', 'published', 'speed', 'extended', 'minutes', 'estimate', 'main']
 
 # %% ../nbs/09_pipeline.ipynb #7fe65fdc
 import argparse
@@ -33,6 +33,11 @@ _source = (lambda v: isinstance(v, dict) and len(v) == 1, "{kind: place}")
 _race = (lambda v: isinstance(v, list) and len(v) == 2 and all(_whole(1)[0](n) for n in v), "[pilot steps, settings kept]")
 
 _added = (lambda v: isinstance(v, dict) and all(_some(_number(0))[0](x) for x in v.values()), "{way: [alpha, ...]}, or {}")
+def _shorter(names):
+    rules = {"race": _race, "seeds": _some(_whole(0))}
+    def right(v): return isinstance(v, dict) and set(v) <= set(rules) and all(rules[k][0](x) for k, x in v.items())
+    return (lambda v: isinstance(v, dict) and set(v) <= set(names) and all(right(x) for x in v.values()),
+            "{estimator: {race: [pilot steps, settings kept], seeds: [seed, ...]}}, or {}")
 
 def schema():
     "What params.yaml and a profile may hold: for each key a test and what it takes"
@@ -50,15 +55,16 @@ def schema():
                     "benchmarks": {"repeats": _whole(1), "compile": _is(bool), "runs": _some(_whole(1))},
                     "lab": {k: _whole(20) for k in ("samples", "reference", "autoencoder")},
                     "calibration": run, "train": {**run, "seeds": _some(_whole(0))},
-                    "extended": {"tasks": _some(_one_of(*tasks)), "each": _or_null(_whole(1))},
+                    "extended": {"tasks": _some(_one_of(*tasks)), "each": _or_null(_whole(1)), "costly": _shorter(estimators)},
+                    "muprop": {"times": _whole(1), "race": _or_null(_race)},
                     "semi_supervised": {
                         **{k: _whole(1) for k in ("steps", "every", "held", "kernel", "z")}, "race": _or_null(_race),
                         **{k: _some(_whole(least)) for k, least in (("seeds", 0), ("batch", 1), ("channels", 1))},
                         "alphas": _some(_number(0)), "added": _added, "lr": _number(1e-9), "digits": _or_null(_whole(200))},
                     "reading": {"steps": _whole(1), "every": _whole(1), "draws": _whole(2)},
                     "speed": {"classes": _some(_whole(2)), "steps": _whole(1), "repeats": _whole(1), "batch": _some(_whole(1))},
-                    "minutes": dict.fromkeys(("calibration", "choice", "slope", "darn", "lab", "benchmarks", "reading",
-                                              "semi_supervised", "others"), _number(0))}}
+                    "minutes": dict.fromkeys(("calibration", "choice", "slope", "darn", "muprop", "lab", "benchmarks",
+                                              "reading", "semi_supervised", "others"), _number(0))}}
 
 def check(file, got, wanted, above=""):
     "Refuse what is unknown, missing or of the wrong kind, with the file and the key"
@@ -268,26 +274,22 @@ def speed(seconds=0.5):
         best = min(best, time.perf_counter() - start)
     return 2 * 1024**3 / best
 
-def _evaluations(estimator, task):
-    "How many times an estimator evaluates a model"
-    from gumbel_softmax.estimators import estimators
-    from gumbel_softmax.models import tasks
-    known = {"layers": getattr(tasks[task], "layers", 1), "k": tasks[task].classes or 2, **estimators[estimator].options}
-    return eval(estimators[estimator].evaluations.replace("·", "*").replace("k(", "k*("), {"__builtins__": {}}, known)
+def extended(estimator, sizes):
+    "The cells of an estimator of the extended table, as (task, estimator, size): fewer runs of a costly one"
+    from gumbel_softmax import cells
+    wanted, size = sizes["extended"], {**sizes["train"], **sizes["extended"]["costly"].get(estimator, {})}
+    return [(task, estimator, size) for task in wanted["tasks"] if cells.fits(task, estimator)][:wanted["each"]]
 
 def minutes(stage, rate, share):
     "About how long a stage takes at `rate`, where training reaches `share` of it"
     from gumbel_softmax import cells
     chosen = params()
     profile, sizes = chosen["profile"], chosen["sizes"]
-    def of_cell(task, estimator):
-        work = cells.run_steps(task, estimator, sizes["train"]) * cells.operations(task) * _evaluations(estimator, task)
-        return work / (rate * share) / 60
-    trained = {f"train@{profile}-{t}-{e}": [(t, e)] for t in chosen["tasks"] for e in chosen["estimators"]}
-    for e in chosen["extended"]:
-        fitting = [t for t in sizes["extended"]["tasks"] if cells.fits(t, e)][:sizes["extended"]["each"]]
-        trained[f"extended@{profile}-{e}"] = [(t, e) for t in fitting]
-    if stage in trained: return sum(of_cell(*pair) for pair in trained[stage])
+    def of_cell(task, estimator, size):
+        return cells.run_steps(task, estimator, size) * cells.operations(task, estimator) / (rate * share) / 60
+    trained = {f"train@{profile}-{t}-{e}": [(t, e, sizes["train"])] for t in chosen["tasks"] for e in chosen["estimators"]}
+    for e in chosen["extended"]: trained[f"extended@{profile}-{e}"] = extended(e, sizes)
+    if stage in trained: return sum(of_cell(*cell) for cell in trained[stage])
     declared = sizes["minutes"]
     return declared.get(stage.split("@")[0], declared["others"]) * 130e9 / rate
 
