@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['schedules', 'fits', 'train', 'run_steps', 'operations', 'pictures', 'to_json', 'arrays', 'environment', 'cell',
-           'variant', 'read', 'curve', 'seconds_a_step', 'array', 'trained', 'differs', 'leaders']
+           'variant', 'read', 'curve', 'array', 'trained', 'differs', 'leaders']
 
 # %% ../nbs/07a_cells.ipynb #bf26c496
 import csv
@@ -154,11 +154,6 @@ def curve(folder, task, estimator, which="test"):
     rows = pd.read_csv(Path(folder) / f"{task}-{estimator}.csv")
     for key, value in read(folder, task, estimator)["chosen"].items(): rows = rows[rows[key] == value]
     return rows[rows["step"] > 0].groupby("step")[which].agg(["mean", "min", "max"])
-
-def seconds_a_step(folder, task, estimator):
-    "How long a step of one run took, as a share of its sweep"
-    told = json.loads((Path(folder) / f"{task}-{estimator}.environment.json").read_text())
-    return told["seconds"] / told["run steps"]
 
 def array(folder, task, estimator, name):
     "One of a cell's arrays"

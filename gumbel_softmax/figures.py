@@ -62,23 +62,23 @@ def colour(name):
     return {"color": PRINTABLE[i % len(PRINTABLE)], "ls": ("--", ":")[i // len(PRINTABLE)]}
 
 # %% ../nbs/08_figures.ipynb #c1a2b3d6
-def losses(axes, folder, tasks, names, against="step"):
-    "Test loss of the cells in `folder` by step, or by seconds; returns handles and labels for a legend"
+def losses(axes, folder, tasks, names, ms=None):
+    "Test loss of the cells in `folder` by step, or by time at `ms[task, name]` a step; returns handles and labels for a legend"
     for ax, (task, title) in zip(axes, tasks.items()):
         shown = []
         for name in (n for n in names if cells.read(folder, task, n)):
             rows, look, told = cells.curve(folder, task, name), colour(name), cells.read(folder, task, name)
             x = rows.index.to_numpy()
-            if against == "seconds": x = x * cells.seconds_a_step(folder, task, name)
+            if ms: x = x * ms[task, name] / 1e3
             ax.plot(x, rows["mean"], label=name, lw=1.3, **look)
             ax.fill_between(x, rows["min"], rows["max"], color=look["color"], alpha=0.2, lw=0)
             shown += [told["nats"], PAPER[task].get(name, told["nats"]), rows["mean"].iloc[-1]]
-            if against == "step":
+            if not ms:
                 edge = dict(transform=ax.get_yaxis_transform(), clip_on=False, color=look["color"])
                 ax.plot([1.025], [told["nats"]], "o", ms=3.5, **edge)
                 if name in PAPER[task]: ax.plot([1.045, 1.085], [PAPER[task][name]] * 2, lw=1.5, **edge)
         if shown: ax.set_ylim(min(shown) - 2, max(shown) + 0.4 * (max(shown) - min(shown)))
-        unit = "training step" if against == "step" else f"{against} of training, a run's share of its sweep"
+        unit = "seconds of training, a run's share of its sweep" if ms else "training step"
         ax.set(title=title, xlabel=unit, ylabel="test loss, nats")
     return axes[0].get_legend_handles_labels()
 
