@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from .data import root
-from .pipeline import die_with_parent, unlock
+from .pipeline import die_with_parent, params, unlock
 
 # %% ../nbs/09b_cluster.ipynb #1d590fce
 def plan(targets=()):
@@ -44,10 +44,12 @@ def reproduce(scheduler, targets=()):
     from dask.distributed import Client, LocalCluster, as_completed
     from tqdm.auto import tqdm
     local = LocalCluster(2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) if scheduler == "local" else None
+    declared = params()["sizes"]["minutes"]
     with Client(local or scheduler) as client:
         futures = {}
         for name, needs in plan(targets).items():
-            futures[name] = client.submit(stage, name, str(root()), *(futures[n] for n in needs), key=name)
+            long = declared.get(name.split("@")[0], declared["others"])
+            futures[name] = client.submit(stage, name, str(root()), *(futures[n] for n in needs), key=name, priority=long)
         for future in tqdm(as_completed(futures.values()), total=len(futures), desc="stages"): future.result()
     if local: local.close()
     return subprocess.run([sys.executable, "-m", "dvc", "repro", *targets], cwd=root()).returncode
