@@ -48,6 +48,7 @@ def schema():
     return {
         "params.yaml": {"profile": _is(str), "device": _is(str), "tasks": _some(_one_of(*tasks)),
                         "estimators": _some(_one_of(*estimators)), "extended": _some(_one_of(*estimators)),
+                        "choices": _some(_one_of(*(f"{t}-{e}" for t in tasks for e in estimators))),
                         "ways": _some(_one_of("marginalisation", *estimators)),
                         "data": {"sources": _some(_source), "binarisation": _one_of("sampled", "larochelle"), "seed": _whole(0),
                                  "larochelle": _some(_source)}},
@@ -64,7 +65,7 @@ def schema():
                         "alphas": _some(_number(0)), "added": _added, "lr": _number(1e-9), "digits": _or_null(_whole(200))},
                     "reading": {"steps": _whole(1), "every": _whole(1), "draws": _whole(2)},
                     "speed": {"classes": _some(_whole(2)), "steps": _whole(1), "repeats": _whole(1), "batch": _some(_whole(1))},
-                    "minutes": dict.fromkeys(("calibration", "choice", "slope", "darn", "muprop", "step_times", "lab",
+                    "minutes": dict.fromkeys(("calibration", "settings", "slope", "darn", "muprop", "step_times", "lab",
                                               "benchmarks", "reading", "semi_supervised", "others"), _number(0))}}
 
 def check(file, got, wanted, above=""):
@@ -311,7 +312,8 @@ def main(argv=None):
     runner = commands.add_parser("run", help="execute a notebook of nbs/experiments")
     runner.add_argument("name")
     runner.add_argument("--keep", help="where a cleaned copy goes")
-    for name in ("task", "estimator", "way"): runner.add_argument(f"--{name}", help="of a cell of Table 1, or a row of Table 2")
+    given = ("task", "estimator", "cell", "way")
+    for name in given: runner.add_argument(f"--{name}", help="of a cell of Table 1, or a row of Table 2")
     commands.add_parser("outputs", help="execute the library's notebooks and save their outputs")
     commands.add_parser("readme", help="write README.md from nbs/index.ipynb")
     commands.add_parser("code", help="write code.yaml, the fingerprints of all definitions")
@@ -329,8 +331,8 @@ def main(argv=None):
     if args.command == "published": sys.exit(published(args.folder))
     if args.command == "estimate": return estimate(args.targets)
     die_with_parent()
-    cell = {k: v for k in ("task", "estimator", "way") if (v := getattr(args, k, None))}
-    if args.command == "run": run(args.name, args.keep, **cell)
+    chosen = {k: v for k in given if (v := getattr(args, k, None))}
+    if args.command == "run": run(args.name, args.keep, **chosen)
     else: {"outputs": outputs, "readme": readme, "code": fingerprints.write}[args.command]()
 
 if __name__ == "__main__" and "__file__" in globals(): main()  # not in the notebook
