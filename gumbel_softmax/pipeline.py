@@ -58,15 +58,15 @@ def schema():
                     "calibration": run, "train": {**run, "seeds": _some(_whole(0))},
                     "extended": {"tasks": _some(_one_of(*tasks)), "each": _or_null(_whole(1)), "costly": _shorter(estimators)},
                     "step_times": {"compile": _is(bool), "steps": _whole(1), "repeats": _whole(1)},
-                    "muprop": {"times": _whole(1), "race": _or_null(_race)},
+                    "longer": {"times": _whole(1), "race": _or_null(_race)},
                     "semi_supervised": {
                         **{k: _whole(1) for k in ("steps", "every", "held", "kernel", "z")}, "race": _or_null(_race),
                         **{k: _some(_whole(least)) for k, least in (("seeds", 0), ("batch", 1), ("channels", 1))},
                         "alphas": _some(_number(0)), "added": _added, "lr": _number(1e-9), "digits": _or_null(_whole(200))},
                     "reading": {"steps": _whole(1), "every": _whole(1), "draws": _whole(2)},
                     "speed": {"classes": _some(_whole(2)), "steps": _whole(1), "repeats": _whole(1), "batch": _some(_whole(1))},
-                    "minutes": dict.fromkeys(("calibration", "settings", "slope", "darn", "muprop", "step_times", "lab",
-                                              "benchmarks", "reading", "semi_supervised", "others"), _number(0))}}
+                    "minutes": dict.fromkeys(("calibration", "settings", "slope", "darn", "muprop", "longer", "step_times",
+                                              "lab", "benchmarks", "reading", "semi_supervised", "others"), _number(0))}}
 
 def check(file, got, wanted, above=""):
     "Refuse what is unknown, missing or of the wrong kind, with the file and the key"
