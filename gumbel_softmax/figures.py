@@ -72,8 +72,9 @@ def losses(axes, folder, tasks, names, ms=None):
             if ms: x = x * ms[task, name] / 1e3
             ax.plot(x, rows["mean"], label=name, lw=1.3, **look)
             ax.fill_between(x, rows["min"], rows["max"], color=look["color"], alpha=0.2, lw=0)
-            shown += [told["nats"], PAPER[task].get(name, told["nats"]), rows["mean"].iloc[-1]]
+            shown.append(rows["mean"].iloc[-1])
             if not ms:
+                shown += [told["nats"], PAPER[task].get(name, told["nats"])]
                 edge = dict(transform=ax.get_yaxis_transform(), clip_on=False, color=look["color"])
                 ax.plot([1.025], [told["nats"]], "o", ms=3.5, **edge)
                 if name in PAPER[task]: ax.plot([1.045, 1.085], [PAPER[task][name]] * 2, lw=1.5, **edge)
