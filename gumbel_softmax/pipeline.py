@@ -131,7 +131,7 @@ def _execute(source, copy, **parameters):
     "Execute a notebook into a copy, with a progress bar; where it fails, the copy has the error in place"
     import papermill
     copy.parent.mkdir(exist_ok=True)
-    shown = {"progress_bar": False, "stderr_file": sys.stderr} if parameters else {}  # bars of its own, in the terminal too
+    shown = {"progress_bar": not parameters, "stderr_file": sys.stderr}  # the notebook's own bars in the terminal too
     try: papermill.execute_notebook(str(source), str(copy), parameters, kernel_name="python3", cwd=str(root()), **shown)
     except papermill.PapermillExecutionError as e:
         raise SystemExit(f"{e}\nThe executed notebook, with the error in place: {copy.relative_to(root())}") from None
