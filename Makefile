@@ -42,7 +42,7 @@ test: $(READY)  ## notebooks exported and clean, linted, executed; then pytest
 	after=$$(cat $(SOURCES) | sha256sum); \
 	[ "$$before" = "$$after" ] || { echo "nbs/, gumbel_softmax/, code.yaml or README.md were not current: run 'make prepare' and commit"; exit 1; }
 	ruff check nbs tests
-	nbdev_test --n_workers 2 --do_print
+	OMP_NUM_THREADS=1 nbdev_test --n_workers 2 --do_print
 	python -m pytest
 
 drill: $(READY)  ## kill it, damage its files, fill its disk, fuzz it: the long part of the tests, with a table at the end
