@@ -81,6 +81,9 @@ def losses(axes, folder, tasks, names, ms=None):
         if shown: ax.set_ylim(min(shown) - 2, max(shown) + 0.4 * (max(shown) - min(shown)))
         unit = "seconds of training, a run's share of its sweep" if ms else "training step"
         ax.set(title=title, xlabel=unit, ylabel="test loss, nats")
+    if not ms:
+        for marker, words in (("o", "bound of Table 1"), ("_", "the paper's")):
+            axes[0].plot([], [], marker, ms=5 if marker == "o" else 11, mew=1.5, color="black", label=words)
     return axes[0].get_legend_handles_labels()
 
 def gallery(fig, folder, task, names, kinds, gap=2):
