@@ -43,7 +43,7 @@ test: $(READY)  ## notebooks exported and clean, linted, executed; then pytest
 	[ "$$before" = "$$after" ] || { echo "nbs/, gumbel_softmax/, code.yaml or README.md were not current: run 'make prepare' and commit"; exit 1; }
 	ruff check nbs tests
 	OMP_NUM_THREADS=1 nbdev_test --n_workers 2 --do_print
-	python -m pytest
+	OMP_NUM_THREADS=1 python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 drill: $(READY)  ## kill it, damage its files, fill its disk, fuzz it: the long part of the tests, with a table at the end
 	DRILL_EXAMPLES=10000 python -m pytest tests/test_drill.py tests/test_data.py tests/test_distribution.py \

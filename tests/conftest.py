@@ -95,6 +95,20 @@ def tally(what, times=1):
     TRIED[what] = TRIED.get(what, 0) + times
 
 
+def pytest_sessionfinish(session):
+    if hasattr(session.config, "workeroutput"): session.config.workeroutput["tried"] = TRIED  # one of two: `pytest -n 2`
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    for what, times in getattr(node, "workeroutput", {}).get("tried", {}).items(): tally(what, times)
+
+
+def pytest_collection_modifyitems(items):
+    "The files that take longest first, so that two workers end at about the same time"
+    items.sort(key=lambda item: item.path.stem not in ("test_pipeline", "test_site"))
+
+
 def pytest_terminal_summary(terminalreporter):
     if not TRIED: return
     failed = {r.nodeid for kind in ("failed", "error") for r in terminalreporter.stats.get(kind, [])}
