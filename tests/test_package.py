@@ -45,7 +45,7 @@ def test_readme_shows_the_results_as_they_are(root, monkeypatch):
         said = eval("Markdown(" + last, names).data
         assert said == cell.outputs[0].data["text/markdown"], "run `make outputs`"
         shown += 1
-    assert shown == 3
+    assert shown == 4
 
 
 def test_the_wheel_needs_torch_alone(wheel, root, run, tmp_path):
