@@ -96,14 +96,14 @@ def darn(cost, params, x, noise, own, state, step, decay, normalise, summed):
     \textstyle\sum_i f'_i(z)\,(z_i - \tfrac1k)\, \nabla_\theta \log p_\theta(z_i)"""
     f, draw = run(cost, params, x, noise, gated(state, normalise))
     d, _, _ = slopes(cost, params, x, noise, lambda node, n: through(node.hard(n[0]), node.mean), draw.samples)
-    surrogate, total = f, 0
+    surrogate, signals = f, []
     for node, z, df in zip(draw.nodes, draw.samples, d):
-        part = df * (z - (0.5 if isinstance(node, Bernoulli) else 1 / z.shape[-1]))
+        part, score = df * (z - (0.5 if isinstance(node, Bernoulli) else 1 / z.shape[-1])), node.log_prob(z)
         if not isinstance(node, Bernoulli): part = part.sum(-1)
-        total = total + per_example(part)
-        score = node.log_prob(z)
-        surrogate = surrogate + (per_example(part) * per_example(score) if summed else per_example(part * score))
-    return surrogate, updated(state, total, decay), {"cost": f.detach()}
+        if summed: part, score = per_example(part), per_example(score)
+        signals.append(part.flatten())
+        surrogate = surrogate + per_example(part * score)
+    return surrogate, updated(state, torch.cat(signals), decay), {"cost": f.detach()}
 
 # %% ../nbs/02a_score_function.ipynb #6b218454
 def _several(m, **options): return m
