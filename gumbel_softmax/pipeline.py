@@ -45,10 +45,11 @@ def schema():
     from gumbel_softmax.models import tasks
     run = {"steps": _whole(1), "every": _whole(1), "race": _or_null(_race), "m": _whole(1), "digits": _or_null(_whole(200)),
            "compile": _is(bool)}
+    cell = _one_of(*(f"{t}-{e}" for t in tasks for e in estimators))
     return {
         "params.yaml": {"profile": _is(str), "device": _is(str), "tasks": _some(_one_of(*tasks)),
                         "estimators": _some(_one_of(*estimators)), "extended": _some(_one_of(*estimators)),
-                        "choices": _some(_one_of(*(f"{t}-{e}" for t in tasks for e in estimators))),
+                        "choices": _some(cell), "longer": _some(cell),
                         "ways": _some(_one_of("marginalisation", *estimators)),
                         "data": {"sources": _some(_source), "binarisation": _one_of("sampled", "larochelle"), "seed": _whole(0),
                                  "larochelle": _some(_source)}},
@@ -65,7 +66,7 @@ def schema():
                         "alphas": _some(_number(0)), "added": _added, "lr": _number(1e-9), "digits": _or_null(_whole(200))},
                     "reading": {"steps": _whole(1), "every": _whole(1), "draws": _whole(2)},
                     "speed": {"classes": _some(_whole(2)), "steps": _whole(1), "repeats": _whole(1), "batch": _some(_whole(1))},
-                    "minutes": dict.fromkeys(("calibration", "settings", "slope", "gentle", "darn", "muprop", "longer",
+                    "minutes": dict.fromkeys(("calibration", "settings", "slope", "gentle", "darn", "muprop", "continued",
                                               "step_times", "lab", "benchmarks", "reading", "semi_supervised",
                                               "others"), _number(0))}}
 

@@ -175,7 +175,8 @@ anything = st.recursive(st.none() | st.booleans() | st.integers(-5, 5) | st.floa
 
 
 @fuzz
-@given(anything, st.sampled_from(["profile", "tasks", "estimators", "choices", "data", "device", "ways", "extended"]))
+@given(anything, st.sampled_from(["profile", "tasks", "estimators", "choices", "longer", "data", "device",
+                                  "ways", "extended"]))
 def test_fuzz_parameters(value, key):
     "Whatever stands in params.yaml is accepted or refused with the file and the key"
     tally("fuzz: parameters")
