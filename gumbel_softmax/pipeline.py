@@ -66,9 +66,9 @@ def schema():
                         "alphas": _some(_number(0)), "added": _added, "lr": _number(1e-9), "digits": _or_null(_whole(200))},
                     "reading": {"steps": _whole(1), "every": _whole(1), "draws": _whole(2)},
                     "speed": {"classes": _some(_whole(2)), "steps": _whole(1), "repeats": _whole(1), "batch": _some(_whole(1))},
-                    "minutes": dict.fromkeys(("calibration", "settings", "slope", "gentle", "form", "dropped", "muprop",
-                                              "continued", "step_times", "lab", "benchmarks", "reading", "semi_supervised",
-                                              "others"), _number(0))}}
+                    "minutes": dict.fromkeys(("calibration", "settings", "slope", "gentle_rates", "form", "dropped",
+                                              "muprop", "continued", "step_times", "lab", "benchmarks", "reading",
+                                              "semi_supervised", "others"), _number(0))}}
 
 def check(file, got, wanted, above=""):
     "Refuse what is unknown, missing or of the wrong kind, with the file and the key"
