@@ -14,16 +14,23 @@ from .data import root
 from .pipeline import die_with_parent, params, unlock
 
 # %% ../nbs/09b_cluster.ipynb #1d590fce
+def _words(status):
+    "The words of DVC's status, however deep they lie"
+    parts = status.values() if isinstance(status, dict) else status
+    return {status} if isinstance(status, str) else set().union(*map(_words, parts))
+
 def plan(targets=()):
-    "Stages that are stale or come after one that is, in order: {stage: [stages it waits for]}"
+    "Stages that have to be run, in order: {stage: [stages it waits for]}"
     import networkx
     from dvc.lock import LockError
     from dvc.repo import Repo
     with Repo(str(root())) as repo:
         graph = networkx.relabel_nodes(repo.index.graph, lambda stage: stage.addressing)  # from a stage to what it needs
-        try: stale = {name for name in repo.status() if name in graph}
+        try: stale = {name: status for name, status in repo.status().items() if name in graph}
         except LockError as error: sys.exit(f"a stage is being run, so what is stale is not known: {error}")
-    after = stale.union(*(networkx.ancestors(graph, name) for name in stale))
+    changed = {name for name, status in stale.items() if _words(status) - {"deleted", "not in cache"}}
+    missing = {name for name, status in stale.items() if any("changed outs" in part for part in status)}
+    after = missing.union(changed, *(networkx.ancestors(graph, name) for name in changed))
     if targets:
         asked = [n for n in graph if n in targets or n.split("@")[0] in targets]
         after &= set(asked).union(*(networkx.descendants(graph, name) for name in asked))

@@ -15,6 +15,8 @@ from conftest import CELLS, REPRODUCE, tally
 
 from gumbel_softmax import pipeline
 
+ESTIMATE = ["python", "-m", "gumbel_softmax.pipeline", "estimate"]
+
 
 def test_the_whole_pipeline_small(smoke, run):
     """Every kind of stage, with one of the paper's estimators and one other, two stages at a time; then nothing is left
@@ -52,15 +54,26 @@ def test_the_whole_pipeline_small(smoke, run):
 
 
 def test_the_estimate_counts_what_is_missing(smoke, run):
-    said = run("python", "-m", "gumbel_softmax.pipeline", "estimate", cwd=smoke).stdout
+    said = run(*ESTIMATE, cwd=smoke).stdout
     assert "train@smoke-vae-bernoulli-darn" in said and re.search(r"h +\d+ stages", said)
+
+
+def test_the_estimate_in_a_clone_is_of_what_will_be_run(trained, run):
+    "The digits are made again; cells that are as dvc.lock says are trained again only if the digits will be others"
+    def estimated(): return re.findall(r"min +(\S+)", run(*ESTIMATE, *CELLS, cwd=trained).stdout)
+    assert estimated() == []
+    for made in ("data/raw", "data/binarised", ".dvc/cache"): shutil.rmtree(trained / made)
+    assert estimated() == ["fetch", "binarise"]
+    params = trained / "params.yaml"
+    params.write_text(params.read_text().replace("  seed: 0", "  seed: 1"))
+    assert set(estimated()) == {"fetch", "binarise", *CELLS}
 
 
 def test_the_estimate_while_a_stage_is_run(smoke, run):
     held = {str(smoke / "data" / "raw"): {"pid": os.getpid(), "cmd": "dvc repro fetch"}}
     (smoke / ".dvc" / "tmp").mkdir(exist_ok=True)
     (smoke / ".dvc" / "tmp" / "rwlock").write_text(json.dumps({"write": held}))
-    said = run("python", "-m", "gumbel_softmax.pipeline", "estimate", cwd=smoke, ok=False)
+    said = run(*ESTIMATE, cwd=smoke, ok=False)
     assert said.returncode and "a stage is being run" in said.stderr and "dvc repro fetch" in said.stderr
     assert "Traceback" not in said.stderr
 
