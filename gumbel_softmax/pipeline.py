@@ -67,7 +67,7 @@ def schema():
                     "reading": {"steps": _whole(1), "every": _whole(1), "draws": _whole(2)},
                     "speed": {"classes": _some(_whole(2)), "steps": _whole(1), "repeats": _whole(1), "batch": _some(_whole(1))},
                     "minutes": dict.fromkeys(("calibration", "settings", "slope", "gentle_rates", "form", "dropped",
-                                              "muprop", "continued", "step_times", "lab", "benchmarks", "reading",
+                                              "muprop_form", "continued", "step_times", "lab", "benchmarks", "reading",
                                               "semi_supervised", "others"), _number(0))}}
 
 def check(file, got, wanted, above=""):
